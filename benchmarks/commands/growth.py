@@ -38,7 +38,7 @@ from layoutray.recipe.recipes import IngestRecipe
 from layoutray.store import shards
 from layoutray.store.spilled import SpilledList
 from layoutray.tracking import runs
-from layoutray.tracking.runs import MlflowReporter
+from layoutray.tracking.reporter import MlflowReporter
 
 _MILLION = 1_000_000
 

@@ -73,8 +73,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def first_sentence_scores(selection: PageSelection) -> dict[str, float]:
     """ROUGE of each document's first sentence, taken for its summary. Raises InputError without summaries."""
-    scores = score_summaries(selection, lambda documents: [_first_sentence(pages) for pages in documents])
-    return scores.metrics()
+    return score_summaries(selection, lambda documents: [_first_sentence(pages) for pages in documents])
 
 
 def _first_sentence(pages: Sequence[Page]) -> str:

@@ -4,21 +4,20 @@ import hashlib
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from layoutray import config
 from layoutray.cli import encode
-from layoutray.cli.shared import comparison_report, equal_minutes, options, terminal, tracked_training, tracked_trials
-from layoutray.cli.shared.evaluation_options import SelectionOptions, add_selection_options
-from layoutray.cli.shared.tracked_evaluation import MeasuredPages
-from layoutray.cli.shared.tracked_trials import SeedOptions, Trials
+from layoutray.cli.shared import equal_minutes, options, terminal, tracked_training, trials
+from layoutray.cli.shared.evaluation_options import MeasuredPages, SelectionOptions, add_selection_options
+from layoutray.cli.shared.trials import SeedOptions, Trial
 from layoutray.cluster.connect import connect
 from layoutray.cluster.encode import encode as encode_pages
 from layoutray.cluster.encode import encoding_settings
-from layoutray.cluster.sweep import Value
 from layoutray.compare.compared_model import ComparedModel, kept_comparison
 from layoutray.compare.comparison import Comparison
+from layoutray.compare.comparison_page import comparison_page
 from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import counted_metric
 from layoutray.evaluation.leakage import document_words, known
@@ -27,9 +26,9 @@ from layoutray.recipe import recipes
 from layoutray.recipe.recipes import Recipe
 from layoutray.store import json_text, shards, sources
 from layoutray.tasks import document_fields_of
-from layoutray.tracking import origin, registered, runs
-from layoutray.tracking.parameters import encoder_of
-from layoutray.tracking.runs import Run
+from layoutray.tracking import registered, runs
+from layoutray.tracking.opening import encoder_of
+from layoutray.tracking.runs import Opening, Run
 from layoutray.training.job import Job
 
 _ARCHITECTURES = (
@@ -84,17 +83,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.dry_run:
         plan = {"pages": chosen.pages, "recipes": [*contenders], "seeds": chosen.distinct_seeds, **vars(chosen.share())}
         return terminal.show_plan(next(iter(contenders.values())).recipe, plan)
-    tracked_trials.claim(chosen.out, {"compared": "recipes"}, "trials of another verb")
+    trials.claim(chosen.out, {"compared": "recipes"}, "trials of another verb")
     pages = MeasuredPages(selection)
-    with connect(), tracked_trials.closing(_open_parent(contenders, pages, chosen)) as parent:
-        jobs = _jobs(contenders, chosen)
-        trials = Trials.check(jobs, {name: [f"seed={job.recipe.seed}"] for name, job in jobs.items()})
-        tracked_trials.train_every(trials, parent, chosen)
+    parent = _open_parent(contenders, pages, chosen)
+    with parent.failed_on_error(), connect():
+        planned = _planned(contenders, chosen)
+        every = [trial for of_recipe in planned.values() for trial in of_recipe]
+        trials.train_every(every, trials.check(every), parent, chosen)
         models = {
-            name: [_measured(jobs[_trial(name, seed)], pages, chosen) for seed in chosen.distinct_seeds]
-            for name in contenders
+            name: [_measured(trial.job, pages, chosen) for trial in of_recipe] for name, of_recipe in planned.items()
         }
         _report(Comparison(models, _known_templates(selection)), pages, chosen, parent)
+    parent.finish()
     return 0
 
 
@@ -137,8 +137,8 @@ def _parse(arguments: Sequence[str] | None) -> CompareOptions:
         type=options.positive_number,
         help="of every training: each has the number of steps that fit into this time on this machine",
     )
-    tracked_trials.add_seeds(parser, "of the trainings of each recipe")
-    tracked_trials.add_trial_options(parser)
+    trials.add_seeds(parser, "of the trainings of each recipe")
+    trials.add_trial_options(parser)
     return options.parse_training(parser, arguments, CompareOptions)
 
 
@@ -150,7 +150,9 @@ def _contenders(chosen: CompareOptions) -> dict[str, _Contender]:
     for file, name, stated in _recipes(chosen):
         init = tracked_training.starting_checkpoints([*of_all, *starts.pop(name, [])], chosen.tracking_uri)
         path = stated.tokenizer.path or (init[0] if init else "")
-        loaded = replace(stated, name=_folder_name(name), tokenizer=replace(stated.tokenizer, path=path))
+        loaded = replace(stated, name=name, tokenizer=replace(stated.tokenizer, path=path))
+        if "/" in name:
+            raise InputError(f"a recipe is called {name!r}, which names a folder and so has no '/'; give {file}=NAME")
         if name in contenders:
             raise InputError(f"two recipes are called {name!r}; give each a name of its own: {file}=NAME")
         contenders[name] = _Contender(loaded, init)
@@ -191,14 +193,6 @@ def _starts(init: Sequence[str]) -> dict[str, list[str]]:
     return starts
 
 
-def _folder_name(name: str) -> str:
-    if "/" in name:
-        raise InputError(
-            f"a recipe is called {name!r}; a name must have no '/', as it names a folder: give RECIPE=NAME"
-        )
-    return name
-
-
 def _check_comparable(contenders: Mapping[str, _Contender], minutes: float | None) -> None:
     """Raises InputError unless all recipes train equally long for something that the same F1 measures."""
     steps = {name: one.recipe.train.steps for name, one in contenders.items()}
@@ -223,12 +217,8 @@ def _check_comparable(contenders: Mapping[str, _Contender], minutes: float | Non
             raise InputError(f"{first} and {name} have different [task.fields]; give all recipes the same fields")
 
 
-def _trial(name: str, seed: int) -> str:
-    return f"{name} seed={seed}"
-
-
-def _jobs(contenders: Mapping[str, _Contender], chosen: CompareOptions) -> dict[Value, Job]:
-    """Encode the pages for each recipe, and time its steps if asked to. Returns the jobs by trial."""
+def _planned(contenders: Mapping[str, _Contender], chosen: CompareOptions) -> dict[str, list[Trial]]:
+    """Encode the pages for each recipe, and time its steps if asked to. Returns its trials, one for each seed."""
     pages, fetch = [sources.absolute(folder) for folder in chosen.pages], registered.fetcher(chosen.tracking_uri)
     out = sources.absolute(chosen.out)
     first: dict[str, Job] = {}
@@ -239,43 +229,32 @@ def _jobs(contenders: Mapping[str, _Contender], chosen: CompareOptions) -> dict[
     if chosen.minutes is not None:
         timed = equal_minutes.lasting(chosen.minutes, first, sources.join(out, "timed"), chosen)
         first = {name: replace(job, recipe=timed[name]) for name, job in first.items()}
+    varied = {seed: f"seed={seed}" for seed in chosen.distinct_seeds}
     return {
-        _trial(name, seed): replace(
-            job, recipe=replace(job.recipe, seed=seed), out=sources.join(job.out, f"seed={seed}")
-        )
+        name: [
+            Trial(replace(job, recipe=replace(job.recipe, seed=seed), out=sources.join(job.out, text)), (text,))
+            for seed, text in varied.items()
+        ]
         for name, job in first.items()
-        for seed in chosen.distinct_seeds
     }
 
 
 def _open_parent(contenders: Mapping[str, _Contender], pages: MeasuredPages, chosen: CompareOptions) -> Run:
     """The run of the whole comparison: that of an earlier call with this folder, or a new one."""
-    if earlier := runs.noted(chosen.out, chosen.tracking_uri):
-        earlier.reopen()
-        return earlier
     length = {"minutes": chosen.minutes} if chosen.minutes else {}
-    parameters = length | {
-        "recipes": ", ".join(contenders),
-        "seeds": chosen.distinct_seeds,
-        "pages": ", ".join(chosen.pages),
-    }
-    tags = _tags(contenders, pages) | origin.tags(chosen.command) | runs.claim(chosen.out, chosen.tracking_uri)
-    experiment = chosen.experiment or pages.documents
-    run = runs.create_run(chosen.tracking_uri, experiment, "compare", parameters, tags)
-    run.log_data(pages.data)
-    run.describe()
-    run.note(chosen.out)
-    run.remove_claim()
-    return run
-
-
-def _tags(contenders: Mapping[str, _Contender], pages: MeasuredPages) -> dict[str, str]:
-    def each(values: Iterable[str]) -> str:
-        return ", ".join(dict.fromkeys(values))
-
-    recipes = [one.recipe for one in contenders.values()]
-    tags = {"task": each(one.task.name for one in recipes), "arch": each(map(encoder_of, recipes))}
-    return tags | {"data": pages.documents, "words": pages.words}
+    names = {"recipes": ", ".join(contenders), "seeds": chosen.distinct_seeds, "pages": ", ".join(chosen.pages)}
+    tasks = dict.fromkeys(one.recipe.task.name for one in contenders.values())
+    encoders = dict.fromkeys(encoder_of(one.recipe) for one in contenders.values())
+    tags = {"task": ", ".join(tasks), "arch": ", ".join(encoders), "data": pages.documents, "words": pages.words}
+    known = Opening(
+        experiment=chosen.experiment or pages.documents,
+        name="compare",
+        parameters=length | names,
+        tags=tags,
+        data=pages.data,
+        command=chosen.command,
+    )
+    return runs.open_run(chosen.out, chosen.tracking_uri, known)
 
 
 def _measured(job: Job, pages: MeasuredPages, chosen: CompareOptions) -> ComparedModel:
@@ -305,7 +284,7 @@ def _report(comparison: Comparison, pages: MeasuredPages, chosen: CompareOptions
     report = {"metric": comparison.metric, "verdict": comparison.verdict, "recipes": [asdict(one) for one in rows]}
     files = {
         "comparison.json": json_text.dumps(report, indent=2) + "\n",
-        "report.html": comparison_report.html(comparison, chosen.selection()),
+        "report.html": comparison_page(comparison, chosen.selection()),
     }
     for name, text in files.items():
         shards.write_bytes(text.encode(), chosen.out, name)

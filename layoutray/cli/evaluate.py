@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from layoutray.cli.shared import options, terminal
-from layoutray.cli.shared.evaluation_options import EvaluationOptions, add_evaluation_options
-from layoutray.cli.shared.tracked_evaluation import MeasuredPages
+from layoutray.cli.shared.evaluation_options import EvaluationOptions, MeasuredPages, add_evaluation_options
 from layoutray.errors import DocumentError
-from layoutray.evaluation.evaluate import Evaluation, WordEvaluation, evaluate
+from layoutray.evaluation.evaluate import Evaluation, evaluate
 from layoutray.evaluation.measurement import metrics_under_noise
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.pictures import PageOverlay, confusion_picture, reliability_picture
 from layoutray.recipe.recipes import Recipe
-from layoutray.tracking.runs import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     metrics = evaluation.metrics | metrics_under_noise(tracked.loaded, selection, chosen.noise)
     _show(evaluation, metrics, tracked.loaded.recipe, selection)
     measured = MeasuredPages(selection)
-    terminal.show_report(_report(evaluation, metrics, chosen.checkpoint, measured), chosen.json, indent=2)
     if run := tracked.run():
         measured.log(run, int(tracked.loaded.metrics["step"]), metrics)
-        _log_pictures(evaluation, run, selection.name)
+        for name, png in _pictures(evaluation, selection.name):
+            run.log_picture(name, png)
+    terminal.show_report(_report(evaluation, metrics, chosen.checkpoint, measured), chosen.json, indent=2)
     return 0
 
 
@@ -98,14 +97,11 @@ def _report(
     }
 
 
-def _log_pictures(evaluation: Evaluation, run: Run, name: str) -> None:
-    if words := evaluation.words:
-        for picture, png in _pictures(evaluation, words, name):
-            run.log_picture(picture, png)
-
-
-def _pictures(evaluation: Evaluation, words: WordEvaluation, name: str) -> Iterator[tuple[str, bytes]]:
-    """Each picture with its name."""
+def _pictures(evaluation: Evaluation, name: str) -> Iterator[tuple[str, bytes]]:
+    """Each picture with its name; none of a model that labels no words."""
+    words = evaluation.words
+    if words is None:
+        return
     yield f"confusion_{name}", confusion_picture(words.confusion)
     fields = evaluation.fields and evaluation.fields.calibration
     yield f"reliability_{name}", reliability_picture(words.calibration, fields)

@@ -1,24 +1,21 @@
 """`layoutray learning-curve`: what a recipe reaches with fewer documents, and what more labels would bring."""
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from layoutray.cli.shared import options, terminal, tracked_training, tracked_trials
+from layoutray.cli.shared import options, terminal, trials
 from layoutray.cli.shared.evaluation_options import SelectionOptions, add_selection_options
-from layoutray.cli.shared.options import JobOptions
-from layoutray.cli.shared.tracked_trials import SeedOptions, Trials
-from layoutray.cluster.sweep import Value
-from layoutray.compare.curve_picture import learning_curve
+from layoutray.cli.shared.trials import SeedOptions, TrialJobOptions
 from layoutray.compare.learning_curve import LearningCurve
+from layoutray.compare.pictures import learning_curve
 from layoutray.errors import InputError
-from layoutray.evaluation.measurement import kept_measurement
-from layoutray.metrics.bootstrap import Interval
-from layoutray.recipe import recipes
+from layoutray.evaluation.measurement import Measurement, kept_measurement
 from layoutray.report import png
-from layoutray.store import json_text, shards, sources
+from layoutray.store import json_text, shards
 from layoutray.store.card import Card
-from layoutray.tracking import registered
 from layoutray.tracking.runs import Run
 from layoutray.training.inputs import training_documents
 from layoutray.training.job import Job
@@ -30,7 +27,7 @@ _MORE = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningCurveOptions(SeedOptions, JobOptions, SelectionOptions):
+class LearningCurveOptions(SeedOptions, TrialJobOptions, SelectionOptions):
     """Options of `layoutray learning-curve`.
 
     Attributes:
@@ -45,30 +42,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     selection = chosen.selection()
     selection.require_pages(selection.num_pages)
     available = len(training_documents(chosen.examples))
-    names = {size: [_name(size, seed) for seed in chosen.distinct_seeds] for size in _sizes(chosen, available)}
-    every = [name for of_seeds in names.values() for name in of_seeds]
-    planned = _planned(chosen, every)
-    first = next(iter(planned.values()))
+    varied = [(size, f"seed={seed}") for size in _sizes(chosen, available) for seed in chosen.distinct_seeds]
+    planned = trials.planned(chosen, [[f"train.documents={size}", seed] for size, seed in varied])
     if chosen.dry_run:
-        plan = {"examples": first.examples, "init": chosen.init, **vars(chosen.share())}
-        return terminal.show_plan(first.recipe, {**plan, "checkpoints": [job.out for job in planned.values()]})
-    trials = Trials.check(planned, {name: name.split() for name in every})
-    tracked_trials.claim(chosen.out, {"curve": "train.documents"}, "trials of another verb")
-    with tracked_trials.closing(_open_parent(first, chosen)) as parent:
-        tracked_trials.train_every(trials, parent, chosen)
-        measured = {
-            size: [kept_measurement(str(planned[name].out), selection) for name in of_seeds]
-            for size, of_seeds in names.items()
-        }
+        return trials.show_plan(planned, chosen)
+    waiting = trials.check(planned)
+    trials.claim(chosen.out, {"curve": "train.documents"}, "trials of another verb")
+    parent = trials.open_whole(planned, chosen, ["train.documents=*", "seed=*"])
+    with parent.failed_on_error():
+        trials.train_every(planned, waiting, parent, chosen)
+        measured: dict[int, list[Measurement]] = defaultdict(list)
+        for (size, _), trial in zip(varied, planned, strict=True):
+            measured[size].append(kept_measurement(str(trial.job.out), selection))
+        first = planned[0].job
         passes = {size: _passes(first, size / available) for size in measured}
         _report(LearningCurve.of(measured), passes, f"{first.recipe.name} on {selection.name}", chosen.out, parent)
+    parent.finish()
     return 0
 
 
 def _parse(arguments: Sequence[str] | None) -> LearningCurveOptions:
     parser = options.parser("learning-curve")
     options.add_job(parser)
-    tracked_trials.add_trial_options(parser)
+    trials.add_trial_options(parser)
     add_selection_options(parser)
     parser.set_defaults(split="dev")
     parser.add_argument(
@@ -79,7 +75,7 @@ def _parse(arguments: Sequence[str] | None) -> LearningCurveOptions:
         metavar="NUMBER",
         help="numbers of training documents, or `all` (default: 5 10 20 50 100 all)",
     )
-    tracked_trials.add_seeds(parser, "each chooses documents and initial weights")
+    trials.add_seeds(parser, "each chooses documents and initial weights")
     return options.parse_training(parser, arguments, LearningCurveOptions)
 
 
@@ -102,34 +98,6 @@ def _sizes(chosen: LearningCurveOptions, available: int) -> list[int]:
     return sizes
 
 
-def _name(size: int, seed: int) -> str:
-    """The name of a trial: the assignments in which it differs from others."""
-    return f"train.documents={size} seed={seed}"
-
-
-def _planned(chosen: LearningCurveOptions, names: Sequence[str]) -> dict[Value, Job]:
-    """The job of each trial, in a folder of its own."""
-    start = tracked_training.starting_checkpoints(chosen.init, chosen.tracking_uri)
-    examples, out = sources.absolute(chosen.examples), sources.absolute(chosen.out)
-    return {
-        name: Job(
-            recipes.load(chosen.recipe, [*chosen.overrides, *name.split()]),
-            examples,
-            sources.join(out, name.replace(" ", ",")),
-            start,
-            registered.fetcher(chosen.tracking_uri),
-        )
-        for name in names
-    }
-
-
-def _open_parent(first: Job, chosen: LearningCurveOptions) -> Run:
-    """The run of the whole curve."""
-    whole = replace(first, out=sources.absolute(chosen.out))
-    varied = ["train.documents=*", "seed=*"]
-    return tracked_training.open_run(whole, Card.read(first.examples), chosen, varied)
-
-
 def _passes(job: Job, share: float) -> float:
     """How often all steps of `job` see each document, if it trains on a `share` of the training documents."""
     windows = share * Card.read(job.examples).examples["train"]
@@ -141,11 +109,14 @@ def _report(curve: LearningCurve, passes: dict[int, float], title: str, out: str
     intervals = {size: point.interval for size, point in curve.points.items()}
     rows = [(size, f"{passes[size]:.1f}", one.value, one.low, one.high) for size, one in intervals.items()]
     terminal.show_table(title, ("training documents", "passes", curve.metric, "low", "high"), rows)
-    terminal.say(_gain(curve))
-    terminal.say(_check(curve))
-    ahead = curve.last + _MORE
+    report, ahead = curve.report(_MORE), curve.last + _MORE
+    terminal.say(
+        f"{_MORE} more labelled documents, {ahead} instead of {curve.last}, would change {curve.metric} by "
+        f"{_signed(report['gain'])}, if the error goes on to fall by a power of their number"
+    )
+    terminal.say(_check(report))
     picture = png.png(learning_curve(intervals, curve.values, {ahead: curve.predicted(ahead).interval}, curve.metric))
-    text = json_text.dumps(curve.report(_MORE), indent=2) + "\n"
+    text = json_text.dumps(report, indent=2) + "\n"
     shards.write_bytes(text.encode(), out, "curve.json")
     shards.write_bytes(picture, out, "curve.png")
     parent.client.log_text(parent.run_id, text, "curve.json")
@@ -153,27 +124,18 @@ def _report(curve: LearningCurve, passes: dict[int, float], title: str, out: str
     sys.stdout.write(text)
 
 
-def _gain(curve: LearningCurve) -> str:
-    gain, ahead = curve.gain(_MORE).interval, curve.last + _MORE
-    return (
-        f"{_MORE} more labelled documents, {ahead} instead of {curve.last}, would change {curve.metric} by "
-        f"{_signed(gain)}, if the error goes on to fall by a power of their number"
-    )
-
-
-def _check(curve: LearningCurve) -> str:
+def _check(report: Mapping[str, Any]) -> str:
     """Whether such a prediction was right for the last size."""
-    smaller = curve.without_last()
-    if smaller is None:
+    check, sizes = report["check"], [point["documents"] for point in report["points"]]
+    if check is None:
         return "a check of this prediction needs three or more numbers of training documents"
-    predicted, measured = smaller.predicted(curve.last), curve.points[curve.last]
-    error = measured.minus(predicted).interval
-    verdict = "as predicted" if error.low <= 0 <= error.high else "not as predicted, so do not rely on it"
+    error = check["difference"]
+    verdict = "as predicted" if error["low"] <= 0 <= error["high"] else "not as predicted, so do not rely on it"
     return (
-        f"check: from up to {smaller.last} documents, {predicted.value:.3f} was predicted for {curve.last}, and "
-        f"{measured.value:.3f} was measured, a difference of {_signed(error)}: {verdict}"
+        f"check: from up to {sizes[-2]} documents, {check['predicted']['value']:.3f} was predicted for {sizes[-1]}, "
+        f"and {check['measured']['value']:.3f} was measured, a difference of {_signed(error)}: {verdict}"
     )
 
 
-def _signed(one: Interval) -> str:
-    return f"{one.value:+.3f} (95 % interval {one.low:+.3f} to {one.high:+.3f})"
+def _signed(one: Mapping[str, float]) -> str:
+    return f"{one['value']:+.3f} (95 % interval {one['low']:+.3f} to {one['high']:+.3f})"

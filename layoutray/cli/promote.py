@@ -9,8 +9,8 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.cli.shared import options, terminal
 from layoutray.errors import InputError
 from layoutray.evaluation.page_selection import PageSelection
-from layoutray.evaluation.replacement import Compared, Comparison, compare
-from layoutray.tracking import aliases, registered
+from layoutray.evaluation.replacement import ComparedF1, compare
+from layoutray.tracking import registered
 from layoutray.tracking.registered import CANDIDATE, CHAMPION
 
 
@@ -20,7 +20,7 @@ class PromoteOptions:
 
     Attributes:
         pages: folders that `layoutray ingest` has written.
-        margin: see `Comparison.objections`.
+        margin: see `Replacement.objections`.
         json: file that also gets the report.
         tracking_uri: of MLflow.
     """
@@ -42,15 +42,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     comparison = compare(_load(chosen, champion), _load(chosen, candidate), selection)
     title = f"{chosen.name}: F1 on {selection.name}, {comparison.documents} documents"
     columns = ("", f"champion, version {champion}", f"candidate, version {candidate}", "difference", "95 % interval")
-    terminal.show_table(title, columns, _rows(comparison))
+    compared = {"all": comparison.overall, **comparison.by_name}
+    terminal.show_table(title, columns, [_row(name, one) for name, one in compared.items()])
     objections = comparison.objections(chosen.margin)
-    report = _report(comparison, champion, candidate, objections)
+    report = {
+        "champion": champion,
+        "candidate": candidate,
+        "promoted": not objections,
+        "objections": objections,
+        "documents": comparison.documents,
+        "f1": {name: _plain(one) for name, one in compared.items()},
+    }
     terminal.show_report(report, chosen.json)
     if objections:
         reasons = "\n".join(f"* {objection}" for objection in objections)
         terminal.say(f"version {candidate} is not promoted, version {champion} stays champion:\n{reasons}")
         return 1
-    aliases.promote(chosen.name, candidate, chosen.tracking_uri)
+    registered.promote(chosen.name, candidate, chosen.tracking_uri)
     terminal.say(f"models:/{chosen.name}@{CHAMPION} is now version {candidate}; `layoutray rollback` undoes this")
     return 0
 
@@ -84,26 +92,12 @@ def _load(chosen: PromoteOptions, version: str) -> Checkpoint:
     return checkpoint.load(folder)
 
 
-def _rows(comparison: Comparison) -> list[tuple[object, ...]]:
-    return [_row("all", comparison.overall), *(_row(name, one) for name, one in comparison.by_name.items())]
-
-
-def _row(name: str, one: Compared) -> tuple[object, ...]:
+def _row(name: str, one: ComparedF1) -> tuple[object, ...]:
     difference = one.difference
     interval = f"{difference.low:+.3f} to {difference.high:+.3f}"
     return name, f"{one.champion:.3f}", f"{one.candidate:.3f}", f"{difference.value:+.3f}", interval
 
 
-def _report(comparison: Comparison, champion: str, candidate: str, objections: Sequence[str]) -> dict[str, object]:
-    def plain(one: Compared) -> dict[str, float]:
-        difference = {"difference": one.difference.value, "low": one.difference.low, "high": one.difference.high}
-        return {"champion": one.champion, "candidate": one.candidate, **difference}
-
-    return {
-        "champion": champion,
-        "candidate": candidate,
-        "promoted": not objections,
-        "objections": list(objections),
-        "documents": comparison.documents,
-        "f1": {"all": plain(comparison.overall)} | {name: plain(one) for name, one in comparison.by_name.items()},
-    }
+def _plain(one: ComparedF1) -> dict[str, float]:
+    difference = {"difference": one.difference.value, "low": one.difference.low, "high": one.difference.high}
+    return {"champion": one.champion, "candidate": one.candidate, **difference}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutray.cli.shared import options, terminal
-from layoutray.tracking import aliases
+from layoutray.tracking import registered
 from layoutray.tracking.registered import CHAMPION
 
 
@@ -25,6 +25,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("name", help="registered model, without models:/ and alias")
     options.add_tracking_uri(parser)
     chosen = options.parse(parser, arguments, RollbackOptions)
-    present, former = aliases.rollback(chosen.name, chosen.tracking_uri)
+    present, former = registered.rollback(chosen.name, chosen.tracking_uri)
     terminal.say(f"models:/{chosen.name}@{CHAMPION} is again version {former}, no longer version {present}")
     return 0

@@ -3,29 +3,28 @@
 import csv
 import io
 import json
+import math
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from layoutray import config
-from layoutray.cli.shared import options, terminal, tracked_training, tracked_trials
-from layoutray.cli.shared.options import JobOptions
-from layoutray.cli.shared.tracked_trials import TrialOptions, Trials
-from layoutray.cluster import sweep
-from layoutray.cluster.sweep import Trial, Value
-from layoutray.compare.trials_picture import metric_by_value
+from layoutray.cli.shared import options, terminal, tracked_training, trials
+from layoutray.cli.shared.trials import Result, TrialJobOptions
+from layoutray.compare.pictures import metric_by_value
 from layoutray.errors import InputError, LayoutrayError
-from layoutray.recipe import recipes
 from layoutray.report import png
-from layoutray.store import shards, sources
+from layoutray.store import shards
 from layoutray.store.card import Card
-from layoutray.tracking import metric_names, registered, runs
+from layoutray.tracking import metric_names, runs
 from layoutray.tracking.runs import Run
-from layoutray.training.job import Job
+
+Value = int | float | str
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepOptions(TrialOptions, JobOptions):
+class SweepOptions(TrialJobOptions):
     """Options of `layoutray sweep`.
 
     Attributes:
@@ -39,25 +38,34 @@ class SweepOptions(TrialOptions, JobOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parse(arguments)
-    share = chosen.share()
     key, values = _key_and_values(chosen.over)
-    planned = _planned(chosen, key, values)
-    first = planned[values[0]]
+    planned = trials.planned(chosen, [[assignment(key, value)] for value in values])
     if chosen.dry_run:
-        plan = {"examples": first.examples, "init": chosen.init, **vars(share)}
-        return terminal.show_plan(first.recipe, {**plan, "checkpoints": [job.out for job in planned.values()]})
-    _require_dev(first)
-    trials = Trials.check(planned, {value: [assignment(key, value)] for value in values})
-    tracked_trials.claim(chosen.out, {"over": key}, "a sweep over another key")
-    with tracked_trials.closing(_open_parent(first, key, chosen)) as parent:
-        best = _best(sweep.best_first(tracked_trials.train(trials, parent, chosen)), trials, key, parent)
-    _report(best, key, chosen)
+        return trials.show_plan(planned, chosen)
+    examples = planned[0].job.examples
+    if not Card.read(examples).examples.get("dev"):
+        raise InputError(f"{examples} has no dev examples to compare trials on; encode pages that have a dev split")
+    waiting = trials.check(planned)
+    trials.claim(chosen.out, {"over": key}, "a sweep over another key")
+    parent = trials.open_whole(planned, chosen, [f"{key}=*"])
+    with parent.failed_on_error():
+        results = trials.train(planned, waiting, parent, chosen)
+        tried = best_first([*zip(values, results, strict=True)])
+        _show(tried, key, parent)
+    parent.finish()
+    _report(*tried[0], key, chosen)
     return 0
 
 
-def _require_dev(job: Job) -> None:
-    if not Card.read(job.examples).examples.get("dev"):
-        raise InputError(f"{job.examples} has no dev examples to compare trials on; encode pages that have a dev split")
+def best_first(tried: Iterable[tuple[Value, Result]]) -> list[tuple[Value, Result]]:
+    """Sorted by metric, best first; ties by value, as smaller is usually cheaper. Trials without a metric come last."""
+
+    def rank(one: tuple[Value, Result]) -> tuple[float, Any]:
+        value, result = one
+        sign = 1 if result.trial.job.recipe.task.objective[1] == "min" else -1
+        return (math.inf if result.metric is None else sign * result.metric), value
+
+    return sorted(tried, key=rank)
 
 
 def assignment(key: str, value: Value) -> str:
@@ -69,7 +77,7 @@ def assignment(key: str, value: Value) -> str:
 def _parse(arguments: Sequence[str] | None) -> SweepOptions:
     parser = options.parser("sweep")
     options.add_job(parser)
-    tracked_trials.add_trial_options(parser)
+    trials.add_trial_options(parser)
     options.add_register(parser)
     parser.add_argument(
         "--over",
@@ -79,22 +87,6 @@ def _parse(arguments: Sequence[str] | None) -> SweepOptions:
         help="recipe key, given by its dotted path, and the values to try",
     )
     return options.parse_training(parser, arguments, SweepOptions)
-
-
-def _planned(chosen: SweepOptions, key: str, values: Sequence[Value]) -> dict[Value, Job]:
-    """A job for each value, in a folder of its own. All recipes are resolved here, before anything is trained."""
-    start = tracked_training.starting_checkpoints(chosen.init, chosen.tracking_uri)
-    examples, out = sources.absolute(chosen.examples), sources.absolute(chosen.out)
-    return {
-        value: Job(
-            recipes.load(chosen.recipe, [*chosen.overrides, assignment(key, value)]),
-            examples,
-            sources.join(out, assignment(key, value)),
-            start,
-            registered.fetcher(chosen.tracking_uri),
-        )
-        for value in values
-    }
 
 
 def _key_and_values(over: Sequence[str]) -> tuple[str, list[Value]]:
@@ -116,53 +108,46 @@ def _key_and_values(over: Sequence[str]) -> tuple[str, list[Value]]:
     return key, values
 
 
-def _open_parent(first: Job, key: str, chosen: SweepOptions) -> Run:
-    """The run of the whole sweep, with the recipe of its first job."""
-    whole = replace(first, out=sources.absolute(chosen.out))
-    return tracked_training.open_run(whole, Card.read(first.examples), chosen, [f"{key}=*"])
-
-
-def _best(results: Sequence[Trial], trials: Trials, key: str, parent: Run) -> Trial:
-    """Show and log the trials, which are sorted with the best first. Raises LayoutrayError if none has a metric."""
-    best, objective = results[0], sweep.objective(results[0].job)
-    columns, rows = (key, objective, "seconds", "status"), [_row(trial) for trial in results]
-    terminal.show_table(f"{best.job.recipe.name} over {key}", columns, rows)
+def _show(tried: Sequence[tuple[Value, Result]], key: str, parent: Run) -> None:
+    """Show and log the trials, best first. Raises LayoutrayError if none has a metric."""
+    (best_value, best), objective = tried[0], trials.objective(tried[0][1].trial)
+    columns = (key, objective, "seconds", "status")
+    rows = [
+        (
+            value,
+            "" if one.metric is None else one.metric,
+            "" if one.seconds is None else f"{one.seconds:.1f}",
+            "failed" if one.error else "finished before" if one.seconds is None else "trained",
+        )
+        for value, one in tried
+    ]
+    terminal.show_table(f"{best.trial.job.recipe.name} over {key}", columns, rows)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([columns, *rows])
     parent.client.log_text(parent.run_id, text.getvalue(), "trials.csv")
-    reasons = tracked_trials.reasons(trials, results)
+    reasons = trials.reasons(one for _, one in tried)
     if best.metric is None:
         raise LayoutrayError(f"all trials have failed\n{reasons}")
     if reasons:
         terminal.say(reasons)
-    points = sorted((trial.value, trial.metric) for trial in results if trial.metric is not None)
-    parent.log_picture("metric_by_value", png.png(metric_by_value(points, best.value, key, objective)))
+    points = sorted((value, one.metric) for value, one in tried if one.metric is not None)
+    parent.log_picture("metric_by_value", png.png(metric_by_value(points, best_value, key, objective)))
     parent.log_metrics(0, {metric_names.of_checkpoint(objective): best.metric})
     parent.describe()
-    terminal.say(f"best: {trials.name(best.value)}, {best.job.out}")
-    return best
+    terminal.say(f"best: {best.trial.name}, {best.trial.job.out}")
 
 
-def _row(trial: Trial) -> tuple[Value, float | str, str, str]:
-    status = "failed" if trial.error else "finished before" if trial.seconds is None else "trained"
-    return (
-        trial.value,
-        "" if trial.metric is None else trial.metric,
-        "" if trial.seconds is None else f"{trial.seconds:.1f}",
-        status,
-    )
-
-
-def _report(best: Trial, key: str, chosen: SweepOptions) -> None:
+def _report(value: Value, best: Result, key: str, chosen: SweepOptions) -> None:
     """Write the best trial to `best.json` and stdout, and register its checkpoint if asked to."""
+    folder = str(best.trial.job.out)
     report = {
         "key": key,
-        "value": best.value,
-        "objective": sweep.objective(best.job),
+        "value": value,
+        "objective": trials.objective(best.trial),
         "metric": best.metric,
-        "folder": str(best.job.out),
+        "folder": folder,
     }
     shards.write_bytes((json.dumps(report, indent=2) + "\n").encode(), chosen.out, "best.json")
     sys.stdout.write(json.dumps(report) + "\n")
-    if chosen.register and (run := runs.noted(best.job.out, chosen.tracking_uri)):
+    if chosen.register and (run := runs.noted(folder, chosen.tracking_uri)):
         tracked_training.register(run, chosen.register)

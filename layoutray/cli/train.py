@@ -1,6 +1,7 @@
 """`layoutray pretrain` and `layoutray finetune`: one training, in this process, under torchrun, or on Ray workers."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,9 +14,11 @@ from layoutray.devices import visible_gpus
 from layoutray.recipe import recipes
 from layoutray.store import sources
 from layoutray.tracking import registered
+from layoutray.tracking import training as tracking
+from layoutray.tracking.runs import Run
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
-from layoutray.training.inputs import check, prepare
+from layoutray.training.inputs import CheckedJob, check, prepare
 from layoutray.training.job import Job
 from layoutray.training.reporter import CompositeReporter, ProgressBar
 from layoutray.training.train import train_in_place
@@ -96,15 +99,8 @@ def _train_on_ray(job: Job, workers: Workers, chosen: TrainOptions) -> None:
         tracked_training.close_finished(job, chosen.tracking_uri, chosen.register)
         return
     checked = check(job, workers.count)
-    tracked_training.describe_start(checked)
-    run = tracked_training.open_run(job, checked.card, chosen)
-    try:
-        with ProgressBar(job.recipe.name) as bar, connect():
-            on_ray.train(checked, workers, partial(tracked_training.reporters, job, run), bar)
-    except BaseException:
-        run.finish("FAILED")
-        raise
-    tracked_training.close_run(job, run, chosen.register)
+    with _tracked(checked, chosen) as (run, bar), connect():
+        on_ray.train(checked, workers, partial(tracking.reporters, job, run), bar)
 
 
 def _train_here(job: Job, world: World, chosen: TrainOptions) -> None:
@@ -117,13 +113,16 @@ def _train_here(job: Job, world: World, chosen: TrainOptions) -> None:
     if not world.leads:
         train_in_place(inputs, world, CompositeReporter([]))
         return
-    tracked_training.describe_start(inputs.checked)
-    run = tracked_training.open_run(job, inputs.card, chosen)
-    try:
-        with ProgressBar(job.recipe.name) as bar:
-            reporters = [bar, *tracked_training.reporters(job, run)]
-            train_in_place(inputs, world, CompositeReporter(reporters))
-    except BaseException:
-        run.finish("FAILED")
-        raise
+    with _tracked(inputs.checked, chosen) as (run, bar):
+        train_in_place(inputs, world, CompositeReporter([bar, *tracking.reporters(job, run)]))
+
+
+@contextmanager
+def _tracked(checked: CheckedJob, chosen: TrainOptions) -> Generator[tuple[Run, ProgressBar]]:
+    """The run of a training and its bar on the terminal. The block trains; the run is then closed."""
+    job = checked.job
+    tracked_training.describe_start(checked)
+    run = tracking.open_run(job, checked.card, chosen.tracking)
+    with run.failed_on_error(), ProgressBar(job.recipe.name) as bar:
+        yield run, bar
     tracked_training.close_run(job, run, chosen.register)

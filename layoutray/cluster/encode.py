@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import ray
@@ -180,7 +180,7 @@ def _write_files(
 
     def run(method: Callable[..., Any], calls: Sequence[Sequence[Any]], done: int) -> list[Any]:
         """Results of a method of `output` as Ray tasks, for the arguments of each call."""
-        task, results = ray.remote(num_cpus=0.5)(method), list[Any]()
+        task, results = cast(Any, ray.remote(num_cpus=0.5))(method), list[Any]()
         for start in range(0, len(calls), at_a_time):
             results += _results([task.remote(output, *call) for call in calls[start : start + at_a_time]])
             progress(Progress("merge", done + len(results), total))

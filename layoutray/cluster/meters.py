@@ -1,9 +1,10 @@
 """Metrics for Prometheus. Ray exports them at the metrics port of each node, with the prefix `ray_`."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from ray.util.metrics import Counter, Gauge
+
+from layoutray.training.reporter import Reporter
 
 
 class IngestMeter:
@@ -26,7 +27,7 @@ class IngestMeter:
         self._waiting.set(waiting)
 
 
-class TrainingMeter:
+class TrainingMeter(Reporter):
     """A reporter for rank 0: training speed and loss."""
 
     def __init__(self, recipe: str) -> None:
@@ -36,12 +37,6 @@ class TrainingMeter:
             "loss": Gauge("layoutray_training_loss", "Loss of the last step", ("recipe",)),
         }
 
-    def start(self, step: int, steps: int) -> None:
-        """Nothing to report before the first step."""
-
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
         for name in self._gauges.keys() & values.keys():
             self._gauges[name].set(values[name], tags=self._recipe)
-
-    def saved(self, step: int, folder: Path | None) -> None:
-        """Checkpoints are not reported."""

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, cast
 
 import ray
@@ -28,7 +27,7 @@ class _Board:
         return calls
 
 
-class Relay:
+class Relay(Reporter):
     """A reporter for rank 0 that forwards everything but states to the driver, without waiting."""
 
     def __init__(self, board: Any) -> None:
@@ -39,9 +38,6 @@ class Relay:
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
         self._board.post.remote(("metrics", step, dict(values)))
-
-    def saved(self, step: int, folder: Path | None) -> None:
-        """Nothing to forward: states stay on the workers' side."""
 
 
 @contextmanager

@@ -4,21 +4,29 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import ray.train
 import torch
-from ray.train import Checkpoint, CheckpointUploadMode, FailureConfig, RunConfig, ScalingConfig
+from ray.train import (
+    Checkpoint,
+    CheckpointConsistencyMode,
+    CheckpointUploadMode,
+    FailureConfig,
+    RunConfig,
+    ScalingConfig,
+)
 from ray.train.torch import TorchConfig, TorchTrainer
 
 from layoutray.cluster import gpus
 from layoutray.cluster.meters import TrainingMeter
 from layoutray.cluster.placement import TrainingResources
 from layoutray.cluster.relay import relay_to
-from layoutray.errors import InputError
+from layoutray.errors import InputError, TrainingError
 from layoutray.store import sources
 from layoutray.training import train as training
 from layoutray.training import world as worlds
@@ -27,6 +35,8 @@ from layoutray.training.inputs import CheckedJob, prepare
 from layoutray.training.job import Job
 from layoutray.training.reporter import CompositeReporter, Reporter
 
+_UPLOAD_PATIENCE = 600.0
+"""Seconds that a training which has diverged waits for the upload of its last state."""
 _STATES = "ray"
 """Folder in the checkpoint folder where Ray keeps states; a rerun of an unfinished job resumes from the last."""
 
@@ -102,17 +112,11 @@ def _fit(job: Job, workers: Workers, config: dict[str, Any]) -> dict[str, Any]:
     return dict(result.return_value or {})
 
 
-class StateReporter:
+class StateReporter(Reporter):
     """Hands states to Ray Train, which uploads them to its storage in a thread. Every worker reports, as Ray expects.
 
     At the end of the training, Ray waits for all uploads.
     """
-
-    def start(self, step: int, steps: int) -> None:
-        """Nothing to report: Ray knows that training starts."""
-
-    def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        """Nothing to report: metrics go to the other reporters, as Ray would attach them to states."""
 
     def saved(self, step: int, folder: Path | None) -> None:
         state = Checkpoint.from_directory(str(_linked(folder))) if folder is not None else None
@@ -134,9 +138,11 @@ def _work(config: dict[str, Any]) -> dict[str, Any]:
     inputs = prepare(job, world.size)
     last = ray.train.get_checkpoint()
     with tempfile.TemporaryDirectory() as state:
-        if last is None:
-            progress = training.train(inputs, world, reporter, Path(state))
-        else:
-            with last.as_directory() as folder:
-                progress = training.train(inputs, world, reporter, Path(state), resume_from=Path(folder))
+        try:
+            with last.as_directory() if last else nullcontext() as folder:
+                progress = training.train(inputs, world, reporter, Path(state), Path(folder) if folder else None)
+        except TrainingError:
+            # It names the last state as kept, and Ray gives up the uploads of a worker that has failed.
+            ray.train.get_all_reported_checkpoints(CheckpointConsistencyMode.COMMITTED, timeout_s=_UPLOAD_PATIENCE)
+            raise
     return vars(progress)

@@ -7,8 +7,7 @@ from typing import Any
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.evaluation.evaluate import evaluate
-from layoutray.evaluation.kept_results import kept
-from layoutray.evaluation.measurement import Measurement, measure, noise_metric
+from layoutray.evaluation.measurement import Measurement, kept, measure, noise_metric
 from layoutray.evaluation.page_selection import PageSelection
 
 NOISE = (0.05, 0.1)

@@ -8,13 +8,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutray.compare.compared_model import NOISE, ComparedModel
-from layoutray.compare.comparison_page import ComparedRecipe
 from layoutray.errors import InputError
 from layoutray.evaluation.measurement import counts_of, estimate
 from layoutray.metrics.bootstrap import Estimate, Interval
 
 _LISTED = 5
 """Documents that are listed of each kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRecipe:
+    """One row of the report's table.
+
+    Attributes:
+        seeds: the F1 of each seed.
+        unseen: F1 on documents whose template does not occur in training; None if there are none.
+        noisy: F1 by share of wrong characters.
+        difference: F1 of the best recipe minus this one's; None for the best.
+        coverage: share of answers that can be accepted at a precision of 0.99; None without fields.
+        milliseconds: to answer a page.
+    """
+
+    name: str
+    f1: Interval
+    seeds: tuple[float, ...]
+    unseen: Interval | None
+    noisy: Mapping[float, Interval]
+    difference: Interval | None
+    calibration_error: float
+    coverage: float | None
+    milliseconds: float
+    parameters: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +73,11 @@ class Comparison:
                     f"{first} and {name} are not measured by the same values; give recipes that find the same "
                     "entities, or that have the same [task.fields]"
                 )
+
+    @property
+    def documents(self) -> int:
+        """Number of documents that were measured."""
+        return len(_expected(next(iter(self.models.values()))[0]))
 
     @property
     def metric(self) -> str:

@@ -1,16 +1,15 @@
 """Measures a checkpoint: perplexity, ROUGE of summaries, or precision, recall and F1 of entities and of fields."""
 
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from layoutray.checkpoint import Checkpoint
-from layoutray.document import Field, Page
+from layoutray.document import Field
 from layoutray.evaluation.acceptance import Acceptance, measure_acceptance
 from layoutray.evaluation.calibration import FieldCalibration, WordCalibration, calibrate_fields, calibrate_words
 from layoutray.evaluation.capabilities import generates_summaries, generates_texts, tags_words, word_tagger
-from layoutray.evaluation.entities import ScoreWithLost, score_with_lost
+from layoutray.evaluation.entities import score_with_lost
 from layoutray.evaluation.examples import EncodedPages, encode_pages
 from layoutray.evaluation.fields import (
     AnsweredDocument,
@@ -25,18 +24,12 @@ from layoutray.evaluation.fields import (
 )
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.pictures import PageOverlay, overlays, pages_to_draw
-from layoutray.evaluation.predictions import PageKey, Predictions, predict
-from layoutray.evaluation.records import RecordScores, RecordTruth
-from layoutray.evaluation.texts import TextScores, score_generated_summaries
+from layoutray.evaluation.predictions import Predictions, predict
+from layoutray.evaluation.records import RecordTruth
+from layoutray.evaluation.texts import score_generated_summaries
 from layoutray.inference.generation import TextGenerator
 from layoutray.tasks import document_fields_of
 from layoutray.training import world
-
-
-class _Part(Protocol):
-    """A part of an evaluation that has metrics by the names of reports."""
-
-    def metrics(self) -> dict[str, float]: ...
 
 
 @dataclass(frozen=True)
@@ -85,27 +78,13 @@ class Evaluation:
 
     Attributes:
         encoded: the examples that the model has read.
-        summary: metrics of the checkpoint's task.
-        records: None also when no selected page has an annotated record.
-        with_lost: the entity score with lost entities, when a truth was given.
+        metrics: all of them, by the names of reports and MLflow.
     """
 
     encoded: EncodedPages
-    summary: Mapping[str, float]
+    metrics: dict[str, float]
     words: WordEvaluation | None = None
     fields: FieldEvaluation | None = None
-    texts: TextScores | None = None
-    with_lost: ScoreWithLost | None = None
-    records: RecordScores | None = None
-
-    @property
-    def metrics(self) -> dict[str, float]:
-        """All metrics by the names of reports and MLflow."""
-        parts: tuple[_Part | None, ...] = (self.words, self.fields, self.texts, self.with_lost, self.records)
-        merged = dict(self.summary)
-        for part in parts:
-            merged |= part.metrics() if part else {}
-        return merged
 
 
 def evaluate(loaded: Checkpoint, selection: PageSelection, *, beams: int = 1, truth: Sequence[str] = ()) -> Evaluation:
@@ -126,31 +105,24 @@ def evaluate(loaded: Checkpoint, selection: PageSelection, *, beams: int = 1, tr
     expected = labelled_documents(selection, schema) if schema else {}
     drawn = pages_to_draw(selection) if tags_words(loaded) else []
     records = RecordTruth.of(loaded.recipe.task, selection)
-    wanted = _wants_entities(loaded, {*expected, *records.documents}, [*drawn, *records.pages])
-    predictions = predict(loaded, encoded.examples, wanted)
+    documents = {*expected, *records.documents} if tags_words(loaded) else set[str]()
+    pages = {(page.doc_id, page.number) for page in (*drawn, *records.pages)}
+    predictions = predict(loaded, encoded.examples, lambda key: key[0] in documents or key in pages)
     summary = loaded.recipe.task.summarise(predictions.observations, loaded.labels)
-    return Evaluation(
-        encoded,
-        summary,
-        words=_evaluate_words(predictions, drawn) if tags_words(loaded) else None,
-        fields=_evaluate_fields(predictions, selection, expected, beams) if schema else None,
-        texts=score_generated_summaries(loaded, selection, beams) if generates_summaries(loaded) else None,
-        with_lost=score_with_lost(summary, selection, truth) if truth else None,
-        records=records.score(predictions, selection),
-    )
-
-
-def _wants_entities(loaded: Checkpoint, doc_ids: Container[str], pages: Sequence[Page]) -> Callable[[PageKey], bool]:
-    """Which pages' entities are wanted: those of the documents `doc_ids`, and `pages`."""
-    documents = doc_ids if tags_words(loaded) else ()
-    keys = {(page.doc_id, page.number) for page in pages}
-    return lambda key: key[0] in documents or key in keys
-
-
-def _evaluate_words(predictions: Predictions, drawn: Sequence[Page]) -> WordEvaluation:
-    task, labels = word_tagger(predictions.loaded), predictions.loaded.labels
-    confusion = task.confusion(predictions.observations, labels)
-    return WordEvaluation(confusion, calibrate_words(predictions), tuple(overlays(predictions, drawn)))
+    words = None
+    if tags_words(loaded):
+        confusion = word_tagger(loaded).confusion(predictions.observations, loaded.labels)
+        words = WordEvaluation(confusion, calibrate_words(predictions), tuple(overlays(predictions, drawn)))
+    fields = _evaluate_fields(predictions, selection, expected, beams) if schema else None
+    metrics = {
+        **summary,
+        **(words.metrics() if words else {}),
+        **(fields.metrics() if fields else {}),
+        **(score_generated_summaries(loaded, selection, beams) if generates_summaries(loaded) else {}),
+        **(score_with_lost(summary, selection, truth) if truth else {}),
+        **records.score(predictions, selection),
+    }
+    return Evaluation(encoded, metrics, words, fields)
 
 
 def _evaluate_fields(

@@ -113,11 +113,12 @@ def answer_from_entities(
     for pages in selection.pages_of(expected):
         for page, of_page in zip(pages, entities(pages), strict=True):
             found[page.doc_id][page.number] = of_page
-    answered: list[AnsweredDocument] = []
-    for doc_id, fields in expected.items():
-        in_order = [entity for _, of_page in sorted(found[doc_id].items()) for entity in of_page]
-        answered.append(AnsweredDocument(fields, field_answers(in_order, schema)))
-    return answered
+    return [
+        AnsweredDocument(
+            fields, field_answers([one for _, of_page in sorted(found[doc_id].items()) for one in of_page], schema)
+        )
+        for doc_id, fields in expected.items()
+    ]
 
 
 def generate_answers(

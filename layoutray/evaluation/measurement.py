@@ -1,19 +1,49 @@
-"""The one metric by which trained models are compared, with the counts of each document where it is an F1."""
+"""The one metric by which trained models are compared, with the counts of each document where it is an F1.
 
-from collections.abc import Sequence
+Counts are of correct, expected and answered items: the fields of a document, if the checkpoint answers fields, or the
+entities of its pages. F1 of all items is then `field_f1` or `f1` of `layoutray.evaluation.evaluate`.
+
+Words can be read with character errors. A model that tags words then decides by the changed words, but its answers
+consist of the unchanged ones: the score says whether it finds a value, not whether the value was read correctly. A
+model that generates texts copies what it reads.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
+from layoutray.document import Field, Page
+from layoutray.document.answers import Entity
+from layoutray.document.character_noise import noisy
 from layoutray.errors import InputError
-from layoutray.evaluation.capabilities import counted_metric
-from layoutray.evaluation.document_counts import DocumentCounts, count_by_document
+from layoutray.evaluation.capabilities import counted_metric, generates_texts, word_tagger
 from layoutray.evaluation.evaluate import evaluate
-from layoutray.evaluation.kept_results import kept
+from layoutray.evaluation.fields import (
+    Schema,
+    answer_from_entities,
+    generate_answers,
+    labelled_documents,
+    normal_fields,
+)
 from layoutray.evaluation.page_selection import PageSelection
+from layoutray.inference.extractor import Extractor
+from layoutray.inference.generation import Text, TextGenerator
 from layoutray.metrics.bootstrap import Counts, Estimate, f1, mean_of_seeds
+from layoutray.metrics.field_f1 import exact_items
+from layoutray.metrics.item_counts import ItemCounts, count_items
+from layoutray.store import codec, shards, sources
+from layoutray.tasks import TagsWords, document_fields_of
+from layoutray.training import world
+from layoutray.version import VERSION
+
+DocumentCounts = Mapping[str, ItemCounts]
+"""The counts of each document, by its id."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +59,7 @@ class Measurement:
     metric: str
     best: Literal["min", "max"]
     value: float
-    counts: DocumentCounts = field(default_factory=dict[str, tuple[int, int, int]])
+    counts: DocumentCounts = field(default_factory=dict[str, ItemCounts])
 
 
 def measure(loaded: Checkpoint, selection: PageSelection, noise: float = 0.0) -> Measurement:
@@ -77,6 +107,115 @@ def counts_of(of_seeds: Sequence[Measurement]) -> Counts:
     return np.array([[one.counts[doc_id] for doc_id in doc_ids] for one in of_seeds])
 
 
+def kept(
+    folder: str, name: str, selection: PageSelection, make: Callable[[Checkpoint, PageSelection], Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The result `name` of the checkpoint in `folder` on the selected pages, made unless this version has kept it.
+
+    Args:
+        make: gives the result, as values that JSON can hold.
+    """
+    loaded = checkpoint.load(folder)
+    file = f"{name}-{selection.name}.json"
+    # The names of files of pages follow from their content. Another version may measure other values.
+    pages = [uri for data_set in selection.data_sets for uri in shards.shards(data_set.pages)]
+    made_from = {
+        "layoutray": VERSION,
+        "version": loaded.version,
+        "excluded": sorted(selection.excluded),
+        "pages": pages,
+    }
+    if sources.exists(sources.join(folder, file)):
+        found = json.loads(sources.read_bytes(sources.join(folder, file)))
+        if found["made_from"] == made_from:
+            return found["result"]
+    content = json.dumps({"made_from": made_from, "result": make(loaded, selection)})
+    shards.write_bytes(content.encode(), folder, file)
+    return json.loads(content)["result"]
+
+
 def kept_measurement(folder: str, selection: PageSelection) -> Measurement:
     """`measure` of the checkpoint in `folder`, where the result is kept."""
     return Measurement(**kept(folder, "measured", selection, lambda *of: vars(measure(*of))))
+
+
+class EntityItem(NamedTuple):
+    """An entity, which is correct if its type and its words are correct."""
+
+    type: str
+    page_number: int
+    words: tuple[int, ...]
+
+
+def count_by_document(loaded: Checkpoint, selection: PageSelection, noise: float = 0.0) -> DocumentCounts:
+    """The counts of each labelled document of the selection, for a task with a `counted_metric`.
+
+    Args:
+        noise: probability that a character is changed, 0..1, see `layoutray.document.character_noise`.
+
+    Raises:
+        InputError: when no selected document is labelled.
+    """
+    if schema := document_fields_of(loaded.recipe.task):
+        return _count_fields(loaded, selection, schema, noise)
+    items = entity_items(selection, word_tagger(loaded), entity_finder(loaded, noise))
+    return {doc_id: count_items(expected, answered) for doc_id, (expected, answered) in items.items()}
+
+
+def entity_finder(loaded: Checkpoint, noise: float = 0.0) -> Callable[[Sequence[Page]], Sequence[Sequence[Entity]]]:
+    """Finds the entities of each page by words with character errors, see `count_by_document`."""
+    extractor = Extractor(loaded, loaded.recipe.name, world.single_process().device)
+    tagging = extractor.tagging
+
+    def find(pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
+        windows = tagging.windows(noisy(page, noise) for page in pages)
+        return tagging.entities(pages, windows, extractor.probabilities(windows))
+
+    return find
+
+
+def _count_fields(loaded: Checkpoint, selection: PageSelection, schema: Schema, noise: float) -> DocumentCounts:
+    expected = labelled_documents(selection, schema)
+    if generates_texts(loaded):
+        generator = TextGenerator(loaded, world.single_process().device)
+
+        def write(documents: Sequence[Sequence[Page]]) -> Sequence[Text]:
+            return generator.write([[noisy(page, noise) for page in pages] for pages in documents])
+
+        answered = generate_answers(selection, expected, schema, write)
+    else:
+        answered = answer_from_entities(selection, expected, schema, entity_finder(loaded, noise))
+    return {
+        doc_id: count_items(
+            exact_items(normal_fields(document.expected, schema)),
+            exact_items(Field(answer.name, answer.value) for answer in document.answers),
+        )
+        for doc_id, document in zip(expected, answered, strict=True)
+    }
+
+
+def entity_items(
+    selection: PageSelection, task: TagsWords, entities: Callable[[Sequence[Page]], Sequence[Sequence[Entity]]]
+) -> dict[str, tuple[list[EntityItem], list[EntityItem]]]:
+    """The expected and the answered entities of each document that has a page of which all words are tagged.
+
+    Pages with an untagged word are left out, as their entities are not known.
+
+    Args:
+        entities: of each page.
+
+    Raises:
+        InputError: when no selected page has a tagged entity.
+    """
+    items: dict[str, tuple[list[EntityItem], list[EntityItem]]] = defaultdict(lambda: ([], []))
+    for table in selection.tables():
+        pages = [page for page in codec.pages_of(table) if all(word.tag is not None for word in page.words)]
+        for page, found in zip(pages, entities(pages), strict=True):
+            true = task.entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
+            for kept, of_page in zip(items[page.doc_id], (true, found), strict=True):
+                kept += [EntityItem(entity.type, page.number, entity.words) for entity in of_page]
+    if not any(expected for expected, _ in items.values()):
+        raise InputError(
+            f"no selected page of {', '.join(selection.folders)} has a tagged entity; choose a labelled data set"
+        )
+    return items

@@ -16,57 +16,11 @@ from layoutray.document.record_type import RecordType
 from layoutray.evaluation.capabilities import word_tagger
 from layoutray.evaluation.page_selection import PageSelection, page_tables
 from layoutray.evaluation.predictions import Predictions
-from layoutray.metrics.item_counts import ItemCounts
 from layoutray.metrics.record_f1 import Fields, record_f1, record_field_f1, ungrouped_field_f1
 from layoutray.metrics.tree_edit import Nested, tree_accuracy
 from layoutray.store import codec
 from layoutray.tasks import TagsWords, Task, fields_of, records_of
 from layoutray.tasks.records import find_records, true_records
-
-
-@dataclass(frozen=True, slots=True)
-class RecordScores:
-    """Scores of records. Values are compared as they are on the page, or by their normal forms with values as truth.
-
-    Attributes:
-        whole: of records; a record is correct if all its fields and values are.
-        fields: of fields in the record that they belong to.
-        ungrouped: of the same fields, whatever their records.
-        tree_accuracy: mean over pages of the accuracy by tree edit distance, of records and all other entities; None
-            where the truth is values of documents.
-    """
-
-    whole: ItemCounts
-    fields: ItemCounts
-    ungrouped: ItemCounts
-    tree_accuracy: float | None = None
-
-    def metrics(self) -> dict[str, float]:
-        """By the names of reports: `record_f1`, `record_field_f1`, `record_ungrouped_f1`, `tree_edit_accuracy`, …"""
-        scores = {
-            "record_precision": self.whole.precision,
-            "record_recall": self.whole.recall,
-            "record_f1": self.whole.f1,
-            "record_support": float(self.whole.expected),
-            "record_field_f1": self.fields.f1,
-            "record_ungrouped_f1": self.ungrouped.f1,
-        }
-        return scores if self.tree_accuracy is None else scores | {"tree_edit_accuracy": self.tree_accuracy}
-
-    @classmethod
-    def of(
-        cls,
-        expected: Sequence[Sequence[Fields]],
-        answered: Sequence[Sequence[Fields]],
-        tree_accuracy: float | None = None,
-    ) -> Self:
-        """The scores of the records of each page or document."""
-        return cls(
-            record_f1(expected, answered),
-            record_field_f1(expected, answered),
-            ungrouped_field_f1(expected, answered),
-            tree_accuracy,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,30 +45,46 @@ class RecordTruth:
             return cls()
         if fields_of(task):
             owners = {kind: name for name, record_type in schema.items() for kind in record_type.fields}
-            documents: dict[str, dict[tuple[str, int], list[Field]]] = {}
+            documents: dict[str, dict[tuple[str, int], list[Field]]] = defaultdict(lambda: defaultdict(list))
             for document in selection.documents():
                 for value in document.fields:
                     if value.row is not None and value.name in owners:
-                        records = documents.setdefault(document.doc_id, {})
-                        records.setdefault((owners[value.name], value.row), []).append(value)
+                        documents[document.doc_id][owners[value.name], value.row].append(value)
             return cls(documents=documents)
         rows = selection.rows & pc.field("groups").is_valid()
         return cls([page for table in page_tables(selection.folders, rows) for page in codec.pages_of(table)])
 
-    def score(self, predictions: Predictions, selection: PageSelection) -> RecordScores | None:
-        """The scores of the predicted records; None without any true record."""
-        task = predictions.loaded.recipe.task
-        schema = records_of(task)
+    def score(self, predictions: Predictions, selection: PageSelection) -> dict[str, float]:
+        """The metrics of the predicted records; none without any true record."""
         if self.documents:
-            # Records are found on each page for itself.
+            task = predictions.loaded.recipe.task
             answered: dict[str, list[Record]] = {doc_id: [] for doc_id in self.documents}
-            for pages in selection.pages_of(answered):
+            for pages in selection.pages_of(answered):  # records are found on each page for itself
                 for page, found in zip(pages, predictions.entities(pages), strict=True):
-                    answered[page.doc_id] += find_records(page, found, schema)
+                    answered[page.doc_id] += find_records(page, found, records_of(task))
             return score_documents(self.documents, answered, fields_of(task))
         if self.pages:
-            return score_records(self.pages, word_tagger(predictions.loaded), schema, predictions.entities)
-        return None
+            task = word_tagger(predictions.loaded)
+            return score_records(self.pages, task, records_of(task), predictions.entities)
+        return {}
+
+
+def record_metrics(expected: Sequence[Sequence[Fields]], answered: Sequence[Sequence[Fields]]) -> dict[str, float]:
+    """The scores of the records of each page or document, by the names of reports.
+
+    A whole record is correct if all its fields and values are. `record_field_f1` is of fields in the record that they
+    belong to, `record_ungrouped_f1` of the same fields, whatever their records. Values are compared as they are on the
+    page, or by their normal forms with values as truth.
+    """
+    whole = record_f1(expected, answered)
+    return {
+        "record_precision": whole.precision,
+        "record_recall": whole.recall,
+        "record_f1": whole.f1,
+        "record_support": float(whole.expected),
+        "record_field_f1": record_field_f1(expected, answered).f1,
+        "record_ungrouped_f1": ungrouped_field_f1(expected, answered).f1,
+    }
 
 
 def score_records(
@@ -122,8 +92,10 @@ def score_records(
     task: TagsWords,
     schema: Mapping[str, RecordType],
     entities: Callable[[Sequence[Page]], Sequence[Sequence[Entity]]],
-) -> RecordScores | None:
-    """The scores of `pages`, whose words have groups; None when none of them has a true record.
+) -> dict[str, float]:
+    """The metrics of `pages`, whose words have groups; none when none of them has a true record.
+
+    `tree_edit_accuracy` is the mean over pages of the accuracy by tree edit distance, of records and other entities.
 
     Args:
         task: that of the model.
@@ -139,20 +111,20 @@ def score_records(
         answered.append(find_records(page, found, schema))
         accuracies.append(tree_accuracy(_nested(truth, expected[-1], schema), _nested(found, answered[-1], schema)))
     if not any(expected):
-        return None
+        return {}
     plain, given = (
-        [[[(entity.type, entity.content) for entity in record.fields] for record in records] for records in pages]
-        for pages in (expected, answered)
+        [[[(entity.type, entity.content) for entity in record.fields] for record in records] for records in of_pages]
+        for of_pages in (expected, answered)
     )
-    return RecordScores.of(plain, given, float(np.mean(accuracies)))
+    return record_metrics(plain, given) | {"tree_edit_accuracy": float(np.mean(accuracies))}
 
 
 def score_documents(
     expected: Mapping[str, Mapping[tuple[str, int], Sequence[Field]]],
     answered: Mapping[str, Sequence[Record]],
     types: Mapping[str, FieldType],
-) -> RecordScores:
-    """The scores of documents by the normal forms of their values.
+) -> dict[str, float]:
+    """The metrics of documents by the normal forms of their values.
 
     Args:
         expected: see `RecordTruth.documents`.
@@ -163,7 +135,7 @@ def score_documents(
     def form(name: str, text: str) -> tuple[str, str]:
         return name, normal_form(text, types[name]) or text
 
-    return RecordScores.of(
+    return record_metrics(
         [
             [[form(value.name, value.value) for value in record] for record in records.values()]
             for records in expected.values()

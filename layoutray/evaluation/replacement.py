@@ -6,6 +6,7 @@ pages. Resamples draw documents with replacement; both versions get the same dra
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,16 +14,13 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.document import Field
 from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import word_tagger
-from layoutray.evaluation.document_counts import entity_items
 from layoutray.evaluation.evaluate import evaluate
 from layoutray.evaluation.fields import AnsweredDocument, normal_fields
+from layoutray.evaluation.measurement import entity_finder, entity_items
 from layoutray.evaluation.page_selection import PageSelection
-from layoutray.inference.extractor import Extractor
 from layoutray.metrics.bootstrap import Interval, f1
-from layoutray.metrics.field_f1 import exact_items
 from layoutray.metrics.item_counts import ItemCounts, count_items, summed
 from layoutray.tasks import document_fields_of
-from layoutray.training import world
 
 CONFIDENCE = 0.95
 
@@ -33,7 +31,7 @@ _CountsOfBoth = tuple[_CountsByName, _CountsByName]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedF1:
     """F1 of both versions, for one field or type, or for all of them.
 
     Attributes:
@@ -48,7 +46,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Replacement:
     """Two versions on the same documents.
 
     Attributes:
@@ -57,8 +55,8 @@ class Comparison:
     """
 
     documents: int
-    overall: Compared
-    by_name: Mapping[str, Compared]
+    overall: ComparedF1
+    by_name: Mapping[str, ComparedF1]
 
     def objections(self, margin: float) -> list[str]:
         """Why the candidate must not replace the champion; empty if it may.
@@ -82,7 +80,7 @@ class Comparison:
         return objections
 
 
-def compare(champion: Checkpoint, candidate: Checkpoint, selection: PageSelection) -> Comparison:
+def compare(champion: Checkpoint, candidate: Checkpoint, selection: PageSelection) -> Replacement:
     """Compare two versions on the labelled documents of `selection`, at what the champion answers.
 
     Raises:
@@ -99,16 +97,16 @@ def compare(champion: Checkpoint, candidate: Checkpoint, selection: PageSelectio
     every = {name for both in documents for counts in both for name in counts}
     expected = sorted({name for counts, _ in documents for name, (_, number, _) in counts.items() if number})
 
-    def compared(chosen: Collection[str]) -> Compared:
+    def compared(chosen: Collection[str]) -> ComparedF1:
         """F1 of the items of the `chosen` names together."""
         counts = [[summed(counts[name] for name in chosen if name in counts) for counts in both] for both in documents]
         of_both = np.array(counts)
         before, after = f1(of_both[None, :, 0]), f1(of_both[None, :, 1])
         difference = after.minus(before)
         drawn = difference.resampled[~np.isnan(difference.resampled)]
-        return Compared(before.value, after.value, difference.interval, float((drawn >= 0).mean()))
+        return ComparedF1(before.value, after.value, difference.interval, float((drawn >= 0).mean()))
 
-    return Comparison(len(documents), compared(every), {name: compared([name]) for name in expected})
+    return Replacement(len(documents), compared(every), {name: compared([name]) for name in expected})
 
 
 def _of_fields(champion: Checkpoint, candidate: Checkpoint, selection: PageSelection) -> list[_CountsOfBoth]:
@@ -119,36 +117,28 @@ def _of_fields(champion: Checkpoint, candidate: Checkpoint, selection: PageSelec
     schema = before.schema
 
     def counts(expected: Sequence[Field], document: AnsweredDocument) -> _CountsByName:
-        answers = [Field(answer.name, answer.value) for answer in document.answers if answer.name in schema]
-        return {
-            name: count_items(
-                *(exact_items(field for field in fields if field.name == name) for fields in (expected, answers))
-            )
-            for name in {field.name for field in (*expected, *answers)}
-        }
+        answers = [(answer.name, answer.value) for answer in document.answers if answer.name in schema]
+        return _by_name([(one.name, one.value) for one in normal_fields(expected, schema)], answers)
 
     return [
-        (counts(expected, one), counts(expected, other))
+        (counts(one.expected, one), counts(one.expected, other))
         for one, other in zip(before.documents, after.documents, strict=True)
-        for expected in [normal_fields(one.expected, schema)]
     ]
 
 
 def _of_entities(champion: Checkpoint, candidate: Checkpoint, selection: PageSelection) -> list[_CountsOfBoth]:
-    def counts(loaded: Checkpoint) -> dict[str, _CountsByName]:
-        """By document id."""
-        extractor = Extractor(loaded, loaded.recipe.name, world.single_process().device)
-        items = entity_items(selection, word_tagger(loaded), extractor.extract)
-        return {
-            doc_id: {
-                name: count_items(*([item for item in side if item.type == name] for side in both))
-                for name in {item.type for side in both for item in side}
-            }
-            for doc_id, both in items.items()
-        }
+    before, after = (
+        entity_items(selection, word_tagger(loaded), entity_finder(loaded)) for loaded in (champion, candidate)
+    )
+    return [(_by_name(*items), _by_name(*after[doc_id])) for doc_id, items in before.items()]
 
-    before, after = counts(champion), counts(candidate)
-    return [(of_document, after[doc_id]) for doc_id, of_document in before.items()]
+
+def _by_name(expected: Sequence[tuple[Any, ...]], answered: Sequence[tuple[Any, ...]]) -> _CountsByName:
+    """The counts of a document's items, each of which begins with its name."""
+    return {
+        name: count_items(*([one for one in items if one[0] == name] for items in (expected, answered)))
+        for name in {one[0] for one in (*expected, *answered)}
+    }
 
 
 def _shown(difference: Interval) -> str:

@@ -1,13 +1,11 @@
 """Scores generated summaries of whole documents by ROUGE."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.inference.generation import TextGenerator
-from layoutray.metrics.bootstrap import Interval
 from layoutray.metrics.rouge import mean_f1, rouge
 from layoutray.prepare.whole_documents import document_groups
 from layoutray.tasks.summary import summaries_of
@@ -17,25 +15,8 @@ Summarise = Callable[[list[list[Page]]], Sequence[str]]
 """Gives a summary of each document, which is given as its pages in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextScores:
-    """The mean F1 over documents of each kind of ROUGE, with its 95 % interval."""
-
-    intervals: Mapping[str, Interval]
-
-    def metrics(self) -> dict[str, float]:
-        """By the names of reports: `rouge1` is a mean, `rouge1_low` and `rouge1_high` are its bounds."""
-        means = {kind: interval.value for kind, interval in self.intervals.items()}
-        bounds = {
-            f"{kind}_{side}": bound
-            for kind, interval in self.intervals.items()
-            for side, bound in (("low", interval.low), ("high", interval.high))
-        }
-        return means | bounds
-
-
-def score_generated_summaries(loaded: Checkpoint, selection: PageSelection, beams: int) -> TextScores:
-    """ROUGE of the summaries that the model of `loaded` generates.
+def score_generated_summaries(loaded: Checkpoint, selection: PageSelection, beams: int) -> dict[str, float]:
+    """Metrics of the summaries that the model of `loaded` generates, as `score_summaries`.
 
     Args:
         beams: width of beam search; 1 is greedy.
@@ -47,8 +28,11 @@ def score_generated_summaries(loaded: Checkpoint, selection: PageSelection, beam
     return score_summaries(selection, lambda documents: [text.text for text in generator.write(documents)])
 
 
-def score_summaries(selection: PageSelection, summarise: Summarise) -> TextScores:
+def score_summaries(selection: PageSelection, summarise: Summarise) -> dict[str, float]:
     """ROUGE of what `summarise` gives for the selected documents that have a summary.
+
+    By the names of reports: `rouge1` is the mean F1 over documents, `rouge1_low` and `rouge1_high` are the bounds of
+    its 95 % interval.
 
     Raises:
         InputError: when no selected document has a summary.
@@ -59,4 +43,8 @@ def score_summaries(selection: PageSelection, summarise: Summarise) -> TextScore
         for documents in document_groups(selection.data_sets, ids)
         for (document, _), text in zip(documents, summarise([pages for _, pages in documents]), strict=True)
     ]
-    return TextScores(mean_f1(scores))
+    return {
+        f"{kind}{suffix}": value
+        for kind, one in mean_f1(scores).items()
+        for suffix, value in (("", one.value), ("_low", one.low), ("_high", one.high))
+    }

@@ -12,8 +12,7 @@ from starlette.staticfiles import StaticFiles
 from layoutray.errors import ApiError, DocumentError
 from layoutray.review.document_routes import DocumentRoutes
 from layoutray.review.queue_routes import Answer, QueueRoutes
-from layoutray.review.session_routes import SessionRoutes
-from layoutray.review.sessions import Sessions
+from layoutray.review.sessions import SessionRoutes, Sessions
 from layoutray.review.store import ReviewStore
 
 _PAGE = Path(__file__).parent / "page"

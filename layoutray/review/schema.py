@@ -6,7 +6,7 @@ from urllib.parse import unquote
 from pydantic import BaseModel, ConfigDict, Field
 
 from layoutray.review.store import Correction, Entry, Review
-from layoutray.review.values import State, Value
+from layoutray.review.values import Prediction, State, Value
 
 _Text = Annotated[str, Field(max_length=10_000)]
 _Id = Annotated[str, Field(min_length=1, max_length=100)]

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from layoutray.document import Page
-from layoutray.document.answers import Entity, FieldAnswer, Problem
+from layoutray.document.answers import Entity, Problem
 from layoutray.inference.generation import Text
 from layoutray.inference.selection import SelectedWord, Selection
 from layoutray.serving import failures, schema
@@ -56,7 +56,7 @@ class DocumentAnswer:
         """The response with the words of its pages; a summary has none."""
         if isinstance(self.response, schema.SummarizeResponse):
             return self.response
-        return self.response.model_copy(update={"pages": [_page_response(page, _words(page)) for page in self.pages]})
+        return self.response.model_copy(update={"pages": [_page_response(page, words=True) for page in self.pages]})
 
 
 def answered(
@@ -82,7 +82,7 @@ def answered(
         "model_version": model.model_version,
         "status": "partial_success" if problems else "success",
         "doc_id": document.doc_id,
-        "pages": [_page_response(page, None) for page in pages],
+        "pages": [_page_response(page) for page in pages],
         "errors": [schema.ProblemResponse(**asdict(problem)) for problem in problems],
         "timings": _timings(outcomes, seconds),
     }
@@ -100,7 +100,7 @@ def answered(
     fields = written_fields(text.lines, pages, model.fields) if text else field_answers(entities, model.fields)
     found = schema.DocumentResponse(
         entities=list(map(_entity_response, entities)),
-        fields=list(map(_field_response, fields)),
+        fields=[schema.FieldResponse.model_validate(field, from_attributes=True) for field in fields],
         records=[record for outcome in outcomes for record in _records(outcome, model)],
         cut=cut,
     )
@@ -138,29 +138,26 @@ def _entity_response(entity: Entity) -> schema.EntityResponse:
     return schema.EntityResponse.model_validate(entity, from_attributes=True)
 
 
-def _field_response(field: FieldAnswer) -> schema.FieldResponse:
-    return schema.FieldResponse.model_validate(field, from_attributes=True)
-
-
 def _records(outcome: Outcome, model: ModelDescription) -> list[schema.RecordResponse]:
     """The records of a page."""
     found = find_records(outcome.page, outcome.entities, model.records) if outcome.page else ()
     return [schema.RecordResponse.model_validate(record, from_attributes=True) for record in found]
 
 
-def _page_response(page: Page, words: list[schema.WordResponse] | None) -> schema.PageResponse:
-    return schema.PageResponse(
-        page_number=page.number, width=page.width, height=page.height, num_words=len(page.words), words=words
-    )
-
-
-def _words(page: Page) -> list[schema.WordResponse]:
-    return [
-        schema.WordResponse(
-            content=word.text, polygon=list(word.box.polygon(page.width, page.height)), confidence=word.confidence
-        )
+def _page_response(page: Page, *, words: bool = False) -> schema.PageResponse:
+    size = page.width, page.height
+    shown = [
+        schema.WordResponse(content=word.text, polygon=list(word.box.polygon(*size)), confidence=word.confidence)
         for word in page.words
+        if words
     ]
+    return schema.PageResponse(
+        page_number=page.number,
+        width=page.width,
+        height=page.height,
+        num_words=len(page.words),
+        words=shown if words else None,
+    )
 
 
 def _selected_word(selected: SelectedWord, page: Page, index: int) -> schema.SelectedWordResponse:

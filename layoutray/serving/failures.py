@@ -18,7 +18,7 @@ from starlette.routing import Match, Route
 
 from layoutray.document.answers import Problem
 from layoutray.errors import ApiError, DocumentError, Reason
-from layoutray.serving.schema import ErrorDetail, ErrorResponse
+from layoutray.serving.schema import ErrorResponse
 from layoutray.store.database import DatabaseError
 
 Result = TypeVar("Result")
@@ -64,14 +64,12 @@ _log = logging.getLogger(__name__)
 
 def error_responses() -> dict[int | str, dict[str, Any]]:
     """The error responses for the OpenAPI document, by HTTP status."""
-    return {status: _documented(status, meaning, code) for status, (meaning, code) in _MEANINGS.items()}
-
-
-def _documented(status: int, meaning: str, code: str) -> dict[str, Any]:
-    detail = ErrorDetail(code=code, message=meaning, retryable=status in (429, 500, 503, 504))
-    example = ErrorResponse(error=detail).model_dump()
-    content = {"application/json": {"example": example}}
-    return {"model": ErrorResponse, "description": meaning, "content": content}
+    responses: dict[int | str, dict[str, Any]] = {}
+    for status, (meaning, code) in _MEANINGS.items():
+        example = ApiError(status, code, meaning, retryable=status in (429, 500, 503, 504)).body()
+        content = {"application/json": {"example": example}}
+        responses[status] = {"model": ErrorResponse, "description": meaning, "content": content}
+    return responses
 
 
 def response(error: ApiError) -> JSONResponse:
@@ -115,10 +113,16 @@ def handle_failures(api: FastAPI) -> None:
     handlers: dict[type[Exception], Callable[[Any], ApiError]] = {
         ApiError: lambda error: error,
         RequestValidationError: lambda error: invalid_fields(error.errors()),
-        HTTPException: error_of_http,
+        HTTPException: _error_of_framework,
     }
     for kind, to_api_error in handlers.items():
         api.add_exception_handler(kind, partial(_respond, to_api_error))
+
+
+def _error_of_framework(error: HTTPException) -> ApiError:
+    """The error response to e.g. an unknown path or a truncated multipart body."""
+    code = _CODES.get(error.status_code, "refused")
+    return ApiError(error.status_code, code, error.detail, headers=error.headers)
 
 
 async def _respond(to_api_error: Callable[[Any], ApiError], request: Request, error: Exception) -> JSONResponse:
@@ -134,17 +138,6 @@ def _methods(request: Request) -> set[str]:
     routes = [route for route in request.app.routes if isinstance(route, Route)]
     fitting = [route for route in routes if route.matches(request.scope)[0] != Match.NONE]
     return {method for route in fitting for method in route.methods or ()}
-
-
-def error_of_http(error: HTTPException) -> ApiError:
-    """The error response to an error of the framework, e.g. an unknown path or a truncated multipart body."""
-    return ApiError(
-        error.status_code,
-        _CODES.get(error.status_code, "refused"),
-        error.detail,
-        retryable=False,
-        headers=error.headers,
-    )
 
 
 @asynccontextmanager

@@ -4,21 +4,12 @@ import asyncio
 import math
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from layoutray.errors import ApiError, InputError
 from layoutray.serving.options import option
 
 _LOOK_SECONDS = 0.05
-_POSITIVE = (
-    "max_upload_bytes",
-    "max_pages",
-    "timeout_s",
-    "max_job_files",
-    "max_job_bytes",
-    "max_waiting_documents",
-    "keep_jobs_s",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +44,12 @@ class Limits:
     )
 
     def __post_init__(self) -> None:
-        for name in _POSITIVE:
+        if self.max_queued_requests < 0:
+            raise InputError(f"max_queued_requests is {self.max_queued_requests}; it must be 0 or more")
+        for name in {limit.name for limit in fields(self)} - {"max_queued_requests"}:
             value = getattr(self, name)
             if not (0 < value < math.inf):
                 raise InputError(f"{name} is {value}; it must be a finite number above 0")
-        if self.max_queued_requests < 0:
-            raise InputError(f"max_queued_requests is {self.max_queued_requests}; it must be 0 or more")
 
 
 class Admission:

@@ -1,7 +1,6 @@
 """What OCR and model have found on a page, and pages whose outcome is known before."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from layoutray.document import Page
 from layoutray.document.answers import Entity, Problem
@@ -25,23 +24,11 @@ class Outcome:
     queue: float = 0.0
 
 
-class KnownPages(Protocol):
-    """Outcomes of the pages of one document that are known from an earlier attempt."""
+class KnownPages:
+    """Outcomes of the pages of one document that are known from an earlier attempt. Here none is known or kept."""
 
     async def get(self, number: int) -> Outcome | None:
         """The outcome of a page; None if it is not known."""
-        ...
 
     async def put(self, number: int, outcome: Outcome) -> None:
         """Keep the outcome of a page, so that another attempt knows it."""
-        ...
-
-
-class NoKnownPages:
-    """Knows no page, and keeps none."""
-
-    async def get(self, number: int) -> Outcome | None:
-        return None
-
-    async def put(self, number: int, outcome: Outcome) -> None:
-        pass

@@ -21,7 +21,7 @@ from layoutray.serving import failures
 from layoutray.serving.jobs.records import JobFile, Submission
 from layoutray.serving.jobs.schema import PrefixRequest
 from layoutray.serving.limits import Limits
-from layoutray.serving.outcome import KnownPages, NoKnownPages
+from layoutray.serving.outcome import KnownPages
 from layoutray.serving.schema import ExtractRequest, PageInput, SummarizeRequest, WordInput
 
 _MAX_NAME = 1024
@@ -50,7 +50,7 @@ class UploadedFile:
     doc_id: str
     source: str
     data: bytes
-    known: KnownPages = field(default_factory=NoKnownPages)
+    known: KnownPages = field(default_factory=KnownPages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@
 | `dev best` | the dev split, of the checkpoint that was kept |
 | `speed` | tokens a second, MFU, minutes |
 | `test rapidocr` | the checkpoint on a split whose words come from this word source |
-| `train` | loss and learning rate |
+| `train` | loss, norm of the gradient, and learning rate |
 
 A section with ` by name` at its end has the metrics of single fields or types, or of compared recipes.
 """

@@ -1,6 +1,11 @@
-"""Registered models: what a name of MLflow's registry means, and where a process reads its checkpoint."""
+"""Registered models: what a name of MLflow's registry means, where its checkpoint is read, which version serves.
+
+`layoutray finetune --register` gives the newest version the alias `candidate`. `promote` moves the alias `champion`,
+which endpoints follow. A tag of the registered model lists the versions that were champion before, for `rollback`.
+"""
 
 import hashlib
+import json
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
@@ -21,6 +26,8 @@ CHAMPION = "champion"
 """Alias of the version to serve: `models:/NAME@champion`."""
 CANDIDATE = "candidate"
 """Alias of the version that was registered last."""
+FORMER = "layoutray.former_champions"
+"""Tag of a registered model: a JSON list of version numbers, the last champion at the end."""
 _MODELS = "models:/"
 
 
@@ -78,7 +85,11 @@ def fetch(resolved: str, uri: str) -> str:
         if local is not None and local.is_dir():
             return str(local)
         digest = hashlib.sha256(f"{without_password(absolute(uri))} {address}".encode()).hexdigest()[:12]
-        return str(local_copy(f"{quote(name, safe='')}-{number}-{digest}", partial(_download, address, uri)))
+
+        def download(folder: Path) -> Path:
+            return Path(download_artifacts(address, dst_path=str(folder), tracking_uri=uri))
+
+        return str(local_copy(f"{quote(name, safe='')}-{number}-{digest}", download))
 
 
 def fetcher(uri: str) -> Fetch:
@@ -92,6 +103,50 @@ def checkpoint_folder(model: str, uri: str) -> tuple[str, str]:
     return fetch(resolved, uri), version_of(resolved)
 
 
+def promote(name: str, version: str, uri: str) -> None:
+    """Make `version` the champion of model `name`. Raises InputError when the registry refuses."""
+    with refused(f"models:/{name}", uri):
+        client = MlflowClient(tracking_uri=uri)
+        present, former = _champions(client, name)
+        if present == version:
+            return
+        if present:
+            client.set_registered_model_tag(name, FORMER, json.dumps([*former, present]))
+        client.set_registered_model_alias(name, CHAMPION, version)
+
+
+def rollback(name: str, uri: str) -> tuple[str, str]:
+    """Make the former champion of model `name` the champion again.
+
+    Returns:
+        The version that was champion, and the one that is it now.
+
+    Raises:
+        InputError: when there is no former champion, or the registry refuses.
+    """
+    with refused(f"models:/{name}", uri):
+        client = MlflowClient(tracking_uri=uri)
+        present, former = _champions(client, name)
+        if not former:
+            raise InputError(f"no version of {name} was champion before the present one; move the alias in MLflow")
+        client.get_model_version(name, former[-1])
+        client.set_registered_model_alias(name, CHAMPION, former[-1])
+        client.set_registered_model_tag(name, FORMER, json.dumps(former[:-1]))
+    return present, former[-1]
+
+
+def _champions(client: MlflowClient, name: str) -> tuple[str, list[str]]:
+    """The present champion of a model, empty if there is none, and the former ones.
+
+    The tag ends in the present champion where a process was killed between the two calls that change tag and alias.
+    """
+    model = client.get_registered_model(name)
+    present, former = str(model.aliases.get(CHAMPION, "")), list[str](json.loads(model.tags.get(FORMER, "[]")))
+    while former and former[-1] == present:
+        former.pop()
+    return present, former
+
+
 @contextmanager
 def refused(model: str, uri: str) -> Generator[None]:
     """Raise InputError for MLflow's exceptions, whose messages may contain a password."""
@@ -99,7 +154,3 @@ def refused(model: str, uri: str) -> Generator[None]:
         yield
     except MlflowException as error:
         raise InputError(f"MLflow at {without_password(uri)} cannot provide {model}: {error.error_code}") from None
-
-
-def _download(address: str, uri: str, folder: Path) -> Path:
-    return Path(download_artifacts(address, dst_path=str(folder), tracking_uri=uri))

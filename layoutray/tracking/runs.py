@@ -9,27 +9,25 @@ import os
 import tempfile
 import time
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mlflow.entities import Metric, Param
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
+from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
 from PIL import Image
 
 from layoutray import checkpoint
 from layoutray.errors import InputError
 from layoutray.store import shards, sources
-from layoutray.tracking import data, evaluated, logged_model, metric_names, stores
-from layoutray.tracking import experiment as experiments
-from layoutray.tracking.data import DataUsed
-from layoutray.tracking.parameters import flat
+from layoutray.tracking import models, stores, views
+from layoutray.tracking.opening import DataUsed, command_tags, flat
 from layoutray.tracking.registered import CANDIDATE, CHAMPION
 from layoutray.tracking.stores import absolute, without_password
-from layoutray.tracking.system import SystemLoad
-from layoutray.training.background import BackgroundReporter, Measurement
 
 _NOTE = "mlflow_run.json"
 """File in a checkpoint folder that names its run."""
@@ -53,34 +51,42 @@ class Run:
         """The page of the run in MLflow's UI; its id alone, if the runs are in a file."""
         experiment = self.client.get_run(self.run_id).info.experiment_id
         is_server = self.uri.startswith(("http://", "https://"))
-        return experiments.address(without_password(self.uri), experiment, self.run_id) if is_server else self.run_id
+        return views.address(without_password(self.uri), experiment, self.run_id) if is_server else self.run_id
 
-    def log_data(self, used: DataUsed) -> None:
+    def log_data(self, used: DataUsed) -> Dataset:
         """Make a data set an input of the run."""
-        data.log(self.client, self.run_id, used)
+        source = used.folder if "://" in used.folder else str(Path(used.folder).absolute())
+        kind = source.partition("://")[0] if "://" in source else "local"
+        place, profile = json.dumps({"uri": source}), json.dumps(used.counts)
+        dataset = Dataset(used.title, used.digest, kind, place, profile=profile)
+        inputs = [DatasetInput(dataset, [InputTag(MLFLOW_DATASET_CONTEXT, used.context)])]
+        try:
+            self.client.log_inputs(self.run_id, inputs)
+        except MlflowException:
+            # Of runs that log the same new data set at once, the first creates it; the others fail once, then find it.
+            self.client.log_inputs(self.run_id, inputs)
+        return dataset
 
     def log_metrics(self, step: int, values: Mapping[str, float]) -> None:
         now = int(time.time() * 1000)
-        self.log_measurements([Measurement(name, value, step, now) for name, value in values.items()])
+        self.log_batch([Metric(name, value, now, step) for name, value in values.items()])
 
-    def log_measurements(self, measurements: Sequence[Measurement]) -> None:
+    def log_batch(self, metrics: Sequence[Metric]) -> None:
         """Log at most 1,000 measurements in one call."""
-        metrics = [Metric(one.name, one.value, one.time, one.step) for one in measurements]
         self.client.log_batch(self.run_id, metrics=metrics)
 
     def log_evaluation(self, step: int, values: Mapping[str, float], used: DataUsed) -> None:
         """Log metrics of the checkpoint of `step`, which were measured on a data set; also for the run's model."""
-        model = logged_model.of_run(self.client, self.run_id)
-        dataset = data.log(self.client, self.run_id, used)
+        model, dataset = models.of_run(self.client, self.run_id), self.log_data(used)
         if model:
-            evaluated.log(self.client, model, step, values, dataset)
+            models.log_metrics(self.client, model, step, values, dataset)
         else:
             self.log_metrics(step, values)
         self.describe()
 
     def describe(self) -> None:
-        """Write what is known of the run into its description; see `experiments.description`."""
-        evaluated.describe(self.client, self.run_id)
+        """Write what is known of the run into its description; see `tracking.views`."""
+        views.describe(self.client, self.run_id)
 
     def last_steps(self) -> dict[str, int]:
         """The last logged step of each metric."""
@@ -100,13 +106,13 @@ class Run:
             self.client.log_image(self.run_id, picture, key=f"pictures/{name}", synchronous=True)
 
     def log_checkpoint(self, folder: str | Path) -> None:
-        """Store a checkpoint as the model of the run, unless it has one; see `logged_model.log`."""
-        if logged_model.of_run(self.client, self.run_id):
+        """Store a checkpoint as the model of the run, unless it has one; see `models.log`."""
+        if models.of_run(self.client, self.run_id):
             return
         note_file = sources.join(folder, _NOTE)
         more = {_NOTE: sources.read_bytes(note_file)} if sources.exists(note_file) else {}
         with checkpoint.local_copy(folder) as where:
-            logged_model.log(self.client, self.run_id, where, more)
+            models.log(self.client, self.run_id, where, more)
 
     def register(self, name: str) -> str:
         """Make the logged checkpoint the next version of model `name`, with alias `candidate`. Returns the version.
@@ -119,7 +125,7 @@ class Run:
         except MlflowException as error:
             if error.error_code != "RESOURCE_ALREADY_EXISTS":
                 raise
-        version = logged_model.register(client, self.run_id, name)
+        version = models.register(client, self.run_id, name)
         client.set_registered_model_alias(name, CANDIDATE, version)
         if CHAMPION not in client.get_registered_model(name).aliases:
             client.set_registered_model_alias(name, CHAMPION, version)
@@ -128,10 +134,6 @@ class Run:
     def note(self, folder: str | Path) -> None:
         """Write into a checkpoint folder which run it belongs to, without any password."""
         _write_note(folder, {"uri": without_password(self.uri), "run_id": self.run_id})
-
-    def remove_claim(self) -> None:
-        """Remove the tag of `claim`, which nothing needs once the run is noted."""
-        self.client.delete_tag(self.run_id, _CLAIM)
 
     @property
     def checkpoint_step(self) -> int:
@@ -152,9 +154,57 @@ class Run:
         """Continue an interrupted run."""
         self.client.update_run(self.run_id, status="RUNNING")
 
+    @contextmanager
+    def failed_on_error(self) -> Generator[None]:
+        """Close the run as FAILED if the block raises."""
+        try:
+            yield
+        except BaseException:
+            self.finish("FAILED")
+            raise
+
     def finish(self, status: str = "FINISHED") -> None:
         """Close the run: FINISHED, FAILED or KILLED."""
         self.client.set_terminated(self.run_id, status)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """What is known of a run when it is opened.
+
+    Attributes:
+        experiment: its name.
+        name: of the run.
+        parameters: their nested keys are joined by dots.
+        tags: besides those of the command.
+        command: see `opening.command_line`.
+        metrics: at step 0.
+        parent: the run below which it is shown.
+    """
+
+    experiment: str
+    name: str
+    parameters: Mapping[str, Any]
+    tags: Mapping[str, str]
+    data: DataUsed
+    command: str
+    metrics: Mapping[str, float] = field(default_factory=dict[str, float])
+    parent: Run | None = None
+
+
+def open_run(folder: str | Path, uri: str, known: Opening) -> Run:
+    """The run noted in `folder` if an interrupted command resumes there, else a new one, which is then noted there."""
+    if interrupted := noted(folder, uri):
+        interrupted.reopen()
+        return interrupted
+    tags = {**known.tags, **command_tags(known.command), **claim(folder, uri)}
+    run = create_run(uri, known.experiment, known.name, known.parameters, tags, known.parent)
+    run.log_data(known.data)
+    run.log_metrics(0, known.metrics)
+    run.describe()
+    run.note(folder)
+    run.client.delete_tag(run.run_id, _CLAIM)
+    return run
 
 
 def create_run(
@@ -170,7 +220,7 @@ def create_run(
     uri = absolute(uri)
     with stores.locked(uri):
         client = MlflowClient(tracking_uri=uri)
-        experiment_id = experiments.find_or_create(client, experiment, stores.artifacts(uri))
+        experiment_id = views.find_or_create(client, experiment, stores.artifacts(uri))
     nested = {"mlflow.parentRunId": parent.run_id} if parent else {}
     run_id = client.create_run(experiment_id, run_name=name, tags={**tags, **nested}).info.run_id
     client.log_batch(run_id, params=[Param(key, value) for key, value in flat(parameters).items()])
@@ -216,18 +266,6 @@ def noted(folder: str | Path, uri: str) -> Run | None:
             f"delete {sources.join(folder, _NOTE)} if it is gone for good"
         ) from None
     return run
-
-
-class MlflowReporter(BackgroundReporter):
-    """Logs the metrics of a training, and the load of this machine. Steps that the run has are not logged again."""
-
-    def __init__(self, run: Run) -> None:
-        super().__init__(run.last_steps, run.log_measurements)
-        self._load = SystemLoad()
-
-    def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        named = {metric_names.of_training(name): value for name, value in values.items()}
-        super().metrics(step, named | self._load.measure())
 
 
 def _read_note(folder: str | Path) -> dict[str, str]:

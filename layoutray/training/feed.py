@@ -1,7 +1,7 @@
 """Which examples each step sees: a pure function of seed and step, so that resuming needs no state.
 
-The batch of a step is cut into micro-batches of limited size. Each is padded, masked and given a dropout seed;
-all random numbers depend only on (seed, step, micro-batch). Workers take turns at the micro-batches, so one process and
+The batch of a step is cut into micro-batches of limited size. Each is padded, masked and given a dropout seed; these
+random numbers depend only on (seed, step, micro-batch). Workers take turns at the micro-batches, so one process and
 many see the same numbers.
 """
 
@@ -41,12 +41,12 @@ class MicroBatch:
     work: Work
 
 
-def as_it_is(batch: Batch) -> Batch:
+def unpacked(batch: Batch) -> Batch:
     """The batch itself, which has no packing."""
     return batch
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BatchPlan:
     """How examples are grouped, shuffled and augmented.
 
@@ -59,7 +59,7 @@ class BatchPlan:
         evaluated: largest number of examples of an evaluation; 0 takes all.
         micro_batch_tokens: largest number of tokens of a forward pass, padding included; a longer window is alone. 0 is
             no limit.
-        pack: adds the indices of a packed batch; by default, nothing.
+        pack: adds packing indices to a batch; by default, none.
         padded_length: to which windows of a length are padded; by default, that length.
     """
 
@@ -70,7 +70,7 @@ class BatchPlan:
     shuffle_window: int = 1 << 20
     evaluated: int = 0
     micro_batch_tokens: int = 0
-    pack: Callable[[Batch], Batch] = as_it_is
+    pack: Callable[[Batch], Batch] = unpacked
     padded_length: PaddedLength = field(default_factory=PaddedLength)
 
 
@@ -165,15 +165,15 @@ def recipe_feed(recipe: Recipe, tokenizer: Tokenizer, examples: ExampleSet, *, e
     corruption = recipe.task.corruption(tokenizer)
     settings = recipe.train
     plan = BatchPlan(
-        settings.batch_size,
-        settings.micro_batch_size,
-        recipe.seed,
-        Augmentation(settings.box_jitter, settings.word_masking, tokenizer.mask_id),
-        settings.shuffle_window,
-        evaluated,
-        settings.micro_batch_tokens,
-        pack if settings.windows == "packed" else as_it_is,
-        PaddedLength(settings.pad_to_multiple_of, recipe.max_length),
+        batch_size=settings.batch_size,
+        micro_batch_size=settings.micro_batch_size,
+        seed=recipe.seed,
+        augmentation=Augmentation(settings.box_jitter, settings.word_masking, tokenizer.mask_id),
+        shuffle_window=settings.shuffle_window,
+        evaluated=evaluated,
+        micro_batch_tokens=settings.micro_batch_tokens,
+        pack=pack if settings.windows == "packed" else unpacked,
+        padded_length=PaddedLength(settings.pad_to_multiple_of, recipe.max_length),
     )
     return Feed(examples, corruption, tokenizer.pad_id, plan)
 

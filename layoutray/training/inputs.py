@@ -93,7 +93,12 @@ def prepare(job: Job, workers: int) -> TrainingInputs:
         InputError: if data, recipe, starting checkpoints or `workers` do not fit together.
     """
     card = _fitting_card(job)
-    _check_new_parts(job)
+    factor = job.recipe.train.new_parts_factor
+    if factor != 1 and not job.init:
+        raise InputError(
+            f"train.new_parts_factor is {factor}, but without --init all parameters are new; start from a checkpoint, "
+            "or set train.learning_rate instead"
+        )
     check_share(job.recipe.train.batch_size, job.recipe.train.micro_batch_size, workers)
     tokenizer = checkpoint.read_vocabulary(job.examples)
     model = checkpoint.build_model(job.recipe, tokenizer, card.labels)
@@ -149,12 +154,3 @@ def _fitting_card(job: Job) -> Card:
             f"encode again with max_length={recipe.max_length}, or train with {card.max_length}"
         )
     return card
-
-
-def _check_new_parts(job: Job) -> None:
-    factor = job.recipe.train.new_parts_factor
-    if factor != 1 and not job.init:
-        raise InputError(
-            f"train.new_parts_factor is {factor}, but without --init all parameters are new; start from a checkpoint, "
-            "or set train.learning_rate instead"
-        )

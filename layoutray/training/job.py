@@ -14,7 +14,7 @@ from layoutray.store import shards, sources
 from layoutray.store.card import Card
 
 FINISHED = "finished.json"
-"""File in the checkpoint folder. Written when training has reached its end; holds the last `Progress`."""
+"""File in the checkpoint folder. Written when training has reached its end; holds the last `TrainingProgress`."""
 
 JOB = "job.json"
 """File in the checkpoint folder. Written when training starts; holds the identity of the job."""

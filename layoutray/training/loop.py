@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
+from layoutray import checkpoint
 from layoutray.errors import TrainingError
 from layoutray.nn.dropout import use_fast_dropout
 from layoutray.recipe.train_section import TrainRecipe
@@ -21,14 +22,14 @@ from layoutray.training import resume
 from layoutray.training.feed import Feed, MicroBatch
 from layoutray.training.flops import ModelFlops, Work, peak
 from layoutray.training.layers import checkpoint_activations, compile_layers
-from layoutray.training.optimizer import adamw, set_rate
+from layoutray.training.optimizer import adamw, clip_and_step, set_rate
 from layoutray.training.prefetch import prefetched
 from layoutray.training.reporter import Reporter
-from layoutray.training.resume import Progress
-from layoutray.training.tally import Tally
+from layoutray.training.resume import TrainingProgress
+from layoutray.training.tally import Steps, Tally
 from layoutray.training.world import World
 
-_DIVERGED = "lower train.learning_rate, set train.clip, or use train.precision = 'fp32'"
+_DIVERGED = "lower train.learning_rate, set train.clip, or use train.precision = 'fp32', with another --out"
 
 KeepBest = Callable[[TaskModel, Mapping[str, float], float], None]
 """Called on rank 0 with the model, the metrics of an evaluation better than all before, and the fitted temperature."""
@@ -87,43 +88,45 @@ class Loop:
         self._flops = ModelFlops.of(self.model, self.learner.layers)
         self._peak = peak(self.world.device) if self.world.leads else None
         self._tally = Tally(self.world)
-        self._saved: Progress | None = None
-        self.progress = Progress()
+        self._kept: TrainingProgress | None = None  # of the last good state, of this run or of the one that it resumes
+        self.progress = TrainingProgress()
 
-    def run(self, resume_from: Path | None, keep_best: KeepBest) -> Progress:
+    def run(self, resume_from: Path | None, keep_best: KeepBest) -> TrainingProgress:
         """Train from the state in `resume_from` (None: step 0) to the last step, or until `patience` is exhausted.
 
         Raises:
-            TrainingError: when the loss of a step is not finite, or the objective is NaN in every evaluation.
+            TrainingError: on every worker, when loss or gradient of a step or a weight is not finite, or the objective
+                is not finite in any evaluation. No state and no checkpoint with such a value is written.
         """
         if resume_from is not None:
             self.progress = resume.load(resume_from, self.model, self._optimizer)
+            self._kept = replace(self.progress)
         if self.world.leads:
             self.reporter.start(self.progress.step, self.settings.steps)
         self._evaluate_if_due(keep_best)  # the state may have been saved before its evaluation
         with contextlib.closing(self._batches()) as batches:
-            while self.progress.step < self.settings.steps and not self._out_of_patience():
+            patience = self.settings.patience or math.inf
+            while self.progress.step < self.settings.steps and self.progress.worse < patience:
                 self._steps_to_report(batches)
                 if self._due(self.settings.checkpoint_every):
                     self._save()
                 self._evaluate_if_due(keep_best)
-        if self._saved != self.progress:  # evaluated since then, or stopped between two saves
+        if self._kept != self.progress:  # evaluated since then, or stopped between two saves
             self._save()
         if self.feeds.dev is not None and self.progress.best is None:
             name = self.learner.task.objective[0]
-            raise TrainingError(f"dev.{name} was NaN in every evaluation, so no checkpoint was kept; {_DIVERGED}")
+            raise TrainingError(f"dev.{name} was not finite in any evaluation, so no checkpoint was kept; {_DIVERGED}")
         return self.progress
 
     def _batches(self) -> Generator[list[MicroBatch]]:
         """This worker's micro-batches of each step that is left."""
 
         def make(step: int) -> list[MicroBatch]:
-            return [self._pinned(part) for part in self.feeds.train.training(step, self.world.rank, self.world.size)]
+            parts = self.feeds.train.training(step, self.world.rank, self.world.size)
+            is_on_gpu = self.world.device.type == "cuda"
+            return [replace(part, batch=part.batch.pinned()) for part in parts] if is_on_gpu else parts
 
         return prefetched(make, range(self.progress.step, self.settings.steps))
-
-    def _pinned(self, part: MicroBatch) -> MicroBatch:
-        return replace(part, batch=part.batch.pinned()) if self.world.device.type == "cuda" else part
 
     def _steps_to_report(self, batches: Iterator[list[MicroBatch]]) -> None:
         """Train until a report is due, at the latest before the next save or evaluation: neither may see a NaN."""
@@ -135,18 +138,30 @@ class Loop:
                 break
         steps = self._tally.take()
         seconds = time.perf_counter() - started
-        self._check_finite(steps.losses)
+        self._check_steps(steps)
         loss = math.fsum(steps.losses) / len(steps.losses)
-        self._report({"loss": loss, "learning_rate": self._rate()} | self._speed(steps.work, seconds))
+        rate = float(self._optimizer.param_groups[0]["lr"])
+        values = {"loss": loss, "grad_norm": max(steps.norms), "learning_rate": rate}
+        self._report(values | self._speed(steps.work, seconds))
 
-    def _check_finite(self, losses: Sequence[float]) -> None:
-        """Raise TrainingError if one of the `losses` of the last steps is not finite."""
-        for step, loss in enumerate(losses, self.progress.step + 1 - len(losses)):
-            if not math.isfinite(loss):
-                kept = (
-                    f"the state of step {self._saved.step} is kept" if self._saved else "no state was saved in this run"
-                )
-                raise TrainingError(f"the loss of step {step} is {loss}; {kept}; {_DIVERGED}")
+    def _check_steps(self, steps: Steps) -> None:
+        """Raise TrainingError if loss or gradient of one of the last steps is not finite; it has changed no weight."""
+        pairs = [*zip(steps.losses, steps.norms, strict=True)]
+        for step, (loss, norm) in enumerate(pairs, self.progress.step + 1 - len(pairs)):
+            if not (math.isfinite(loss) and math.isfinite(norm)):
+                raise self._error(f"the loss of step {step} is {loss:.6g}, the norm of its gradient {norm:.6g}")
+
+    def _check_tensors(self, what: str, tensors: Callable[[], Mapping[str, Tensor]]) -> None:
+        """Raise TrainingError on every worker if a tensor of rank 0 is not finite, before it is written."""
+        if names := self.world.from_leader(lambda: resume.not_finite(tensors())):
+            listed = checkpoint.listed(names)
+            raise self._error(f"the {what} of step {self.progress.step} is not written: not finite are {listed}")
+
+    def _error(self, found: str) -> TrainingError:
+        if self._kept is None:
+            return TrainingError(f"{found}; no state was saved before; {_DIVERGED}")
+        kept = f"the state of step {self._kept.step} is kept, and the same command continues from it"
+        return TrainingError(f"{found}; {kept}; if it fails again, {_DIVERGED}")
 
     def _speed(self, work: Work, seconds: float) -> dict[str, float]:
         """`tokens_per_second` of all workers, and `mfu` if the peak of their devices is known."""
@@ -154,7 +169,7 @@ class Loop:
         return {"tokens_per_second": work.tokens / seconds} | mfu
 
     def _step(self, parts: Sequence[MicroBatch]) -> None:
-        """One step of the optimiser. Its loss stays on the device."""
+        """One step of the optimiser. Its loss and the norm of its gradient stay on the device."""
         step = self.progress.step
         work = self.world.sum_on_device(*map(sum, zip(*(part.work for part in parts), strict=True)))
         _, targets, _ = work
@@ -168,19 +183,17 @@ class Loop:
         total = torch.zeros((), device=self.world.device)
         for number, part in enumerate(parts):
             # Gradients are averaged over workers once a step, in the backward pass of the last micro-batch.
-            last = number == len(parts) - 1
-            with contextlib.nullcontext() if last else _without_sync(self._wrapped):
+            is_last = number == len(parts) - 1
+            apart = isinstance(self._wrapped, DistributedDataParallel) and not is_last
+            with self._wrapped.no_sync() if apart else contextlib.nullcontext():
                 loss = self._forward(part)
                 (loss * scale).backward()
             total += loss.detach()
-        self._tally.add(total, work)
-        if self.settings.clip:
-            nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
-        self._optimizer.step()
+        self._tally.add(total, clip_and_step(self.model, self._optimizer, self.settings.clip), work)
 
     def _forward(self, part: MicroBatch) -> torch.Tensor:
         torch.manual_seed(part.seed)
-        with _autocast(self.world.device, self.settings.precision):
+        with torch.autocast(self.world.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"):
             return self._wrapped(part.batch.to(self.world.device))
 
     def _evaluate_if_due(self, keep_best: KeepBest) -> None:
@@ -198,7 +211,8 @@ class Loop:
         value = values[name]
         best = self.progress.best
         is_better = best is None or (value < best if direction == "min" else value > best)
-        if is_better and not math.isnan(value):
+        if is_better and math.isfinite(value):
+            self._check_tensors("checkpoint", lambda: checkpoint.unique_tensors(self.model))
             self.progress.best, self.progress.best_step, self.progress.worse = value, self.progress.step, 0
             if self.world.leads:
                 metrics = {f"dev.{key}": number for key, number in values.items()} | {"step": float(self.progress.step)}
@@ -208,21 +222,16 @@ class Loop:
             self.progress.worse += 1
 
     def _save(self) -> None:
-        self._saved = replace(self.progress)
+        self._check_tensors("state", lambda: resume.tensors(self.model, self._optimizer))
         if self.world.leads:
             resume.save(self.state, self.model, self._optimizer, self.progress)
+        self._kept = replace(self.progress)
         self.reporter.saved(self.progress.step, self.state if self.world.leads else None)
 
     def _due(self, every: int) -> bool:
         """Whether the current step is the last or a multiple of `every`; 0 means only the last."""
         step = self.progress.step
         return step == self.settings.steps or (every > 0 and step % every == 0)
-
-    def _out_of_patience(self) -> bool:
-        return self.settings.patience > 0 and self.progress.worse >= self.settings.patience
-
-    def _rate(self) -> float:
-        return float(self._optimizer.param_groups[0]["lr"])
 
     def _report(self, values: Mapping[str, float]) -> None:
         if self.world.leads:
@@ -237,11 +246,3 @@ def observe(model: TaskModel, task: Task, feed: Feed, world: World) -> list[Any]
     for part in feed.evaluation(world.rank, world.size):
         observations += task.observe(model, part.batch.to(world.device), part.examples)
     return world.gather(observations)
-
-
-def _without_sync(model: nn.Module) -> contextlib.AbstractContextManager[None]:
-    return model.no_sync() if isinstance(model, DistributedDataParallel) else contextlib.nullcontext()
-
-
-def _autocast(device: torch.device, precision: str) -> contextlib.AbstractContextManager[Any]:
-    return torch.autocast(device.type, torch.bfloat16) if precision == "bf16" else contextlib.nullcontext()

@@ -1,10 +1,11 @@
-"""AdamW without weight decay on biases and norms; linear warm-up, then linear decay to zero."""
+"""AdamW without weight decay on biases and norms; linear warm-up, then linear decay to zero; clipped gradients."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from layoutray.recipe.train_section import TrainRecipe
 
@@ -28,6 +29,23 @@ def adamw(model: nn.Module, settings: TrainRecipe, new: Collection[str] = ()) ->
         eps=settings.adam_epsilon,
         fused=True,
     )
+
+
+def clip_and_step(model: nn.Module, optimizer: torch.optim.AdamW, clip: float) -> Float[Tensor, ""]:
+    """A step of an `adamw`, unless the norm of the gradient is not finite. Returns that norm, before clipping.
+
+    The norm stays on the device, and the device skips the step: its kernel reads `found_inf`, which
+    `torch.amp.GradScaler` uses too. Nothing waits for a GPU.
+
+    Args:
+        clip: the gradient is scaled down to this norm; 0 is no limit.
+    """
+    norm = nn.utils.get_total_norm(parameter.grad for parameter in model.parameters() if parameter.grad is not None)
+    if clip:
+        nn.utils.clip_grads_with_norm_(model.parameters(), clip, norm)
+    optimizer.found_inf = (~norm.isfinite()).float()  # pyright: ignore[reportAttributeAccessIssue]
+    optimizer.step()
+    return norm
 
 
 def set_rate(optimizer: torch.optim.Optimizer, step: int, settings: TrainRecipe) -> None:

@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -13,33 +12,33 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from layoutray.store import json_text, shards, sources
 
-_SHOWN = ("loss", "tokens_per_second", "mfu", "dev.loss", "dev.perplexity", "dev.precision", "dev.recall", "dev.f1")
+_SHOWN = (
+    *("loss", "grad_norm", "tokens_per_second", "mfu"),
+    *("dev.loss", "dev.perplexity", "dev.precision", "dev.recall", "dev.f1"),
+)
 """Metrics on the progress line; MLflow has all."""
 HISTORY = "history.jsonl"
 """File of `JsonLines` in a checkpoint folder."""
 
 
 class Reporter(Protocol):
-    """Receives the progress of a training."""
+    """Receives the progress of a training. A class that derives from this one need not define all methods."""
 
     def start(self, step: int, steps: int) -> None:
         """Training starts or resumes at `step` of `steps`."""
-        ...
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
         """`values` were measured after `step` optimiser steps."""
-        ...
 
     def saved(self, step: int, folder: Path | None) -> None:
         """A resumable state of `step` is in `folder`. Called on every worker; `folder` is None except on rank 0.
 
         The folder is overwritten by the next state; a reporter that needs the state later copies it before returning.
         """
-        ...
 
 
 @dataclass
-class CompositeReporter:
+class CompositeReporter(Reporter):
     """Several reporters as one."""
 
     reporters: Sequence[Reporter]
@@ -58,23 +57,17 @@ class CompositeReporter:
 
 
 @dataclass
-class History:
+class History(Reporter):
     """Keeps all metrics in memory, for curves and tests: (step, value) by metric."""
 
     series: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
-
-    def start(self, step: int, steps: int) -> None:
-        """Nothing to keep before the first step."""
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
         for name, value in values.items():
             self.series.setdefault(name, []).append((step, value))
 
-    def saved(self, step: int, folder: Path | None) -> None:
-        """Nothing to keep: states hold no metrics."""
 
-
-class ProgressBar(AbstractContextManager["ProgressBar"]):
+class ProgressBar(Reporter):
     """A bar on a terminal; in a log, a line every five seconds and one for each evaluation and the last step."""
 
     def __init__(self, title: str) -> None:
@@ -114,11 +107,8 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
                 highlight=False,
             )
 
-    def saved(self, step: int, folder: Path | None) -> None:
-        """Nothing to show: the bar shows metrics."""
 
-
-class JsonLines:
+class JsonLines(Reporter):
     """Writes every report to a file, on a disk or at an s3:// address, one JSON object a line.
 
     The whole file is written whenever a state is saved, as object stores cannot append. Reports lost before that belong

@@ -1,4 +1,4 @@
-"""Losses and work of the steps since the last report. They stay on the device, as reading them waits for it."""
+"""Losses, gradients and work of the steps since the last report. They stay on the device: reading waits for it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,10 +17,12 @@ class Steps(NamedTuple):
 
     Attributes:
         losses: mean loss of each step's targets.
+        norms: norm of each step's gradient, before clipping.
         work: of all steps and all workers.
     """
 
     losses: Sequence[float]
+    norms: Sequence[float]
     work: Work
 
 
@@ -29,15 +31,17 @@ class Tally:
     """Collects the steps of one worker."""
 
     world: World
-    _rows: list[Float[Tensor, "4"]] = field(default_factory=list["Float[Tensor, '4']"])
+    _rows: list[Float[Tensor, "5"]] = field(default_factory=list["Float[Tensor, '5']"])
 
-    def add(self, loss: Float[Tensor, ""], work: Float[Tensor, "3"]) -> None:
-        """Add a step, with the summed loss of this worker's targets and the `Work` of all workers."""
-        self._rows.append(torch.cat([loss.double()[None], work]))
+    def add(self, loss: Float[Tensor, ""], norm: Float[Tensor, ""], work: Float[Tensor, "3"]) -> None:
+        """Add a step: the summed loss of this worker's targets, the gradient's norm and the `Work` of all workers."""
+        self._rows.append(torch.cat([torch.stack([loss, norm]).double(), work]))
 
     def take(self) -> Steps:
         """The steps since the last call, of which there is at least one. Waits for the device and for all workers."""
-        own, *work = torch.stack(self._rows).T.tolist()
+        own, norms, *work = torch.stack(self._rows).T.tolist()
         self._rows.clear()
-        losses = [loss / max(targets, 1.0) for loss, targets in zip(self.world.sum(*own), work[1], strict=True)]
-        return Steps(losses, Work(*map(sum, work)))
+        # All workers have the same norms; their mean is the same on all of them even if one has computed another.
+        summed = self.world.sum(*own, *norms)
+        losses = [loss / max(targets, 1.0) for loss, targets in zip(summed[: len(own)], work[1], strict=True)]
+        return Steps(losses, [norm / self.world.size for norm in summed[len(own) :]], Work(*map(sum, work)))

@@ -3,7 +3,6 @@
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from layoutray import checkpoint, devices
@@ -17,7 +16,7 @@ from layoutray.training.feed import recipe_feed
 from layoutray.training.inputs import TrainingInputs
 from layoutray.training.loop import Feeds, Learner, Loop
 from layoutray.training.reporter import CompositeReporter, Reporter
-from layoutray.training.resume import Progress
+from layoutray.training.resume import TrainingProgress
 from layoutray.training.world import World
 
 _STATE = "state"
@@ -26,7 +25,7 @@ _STATE = "state"
 
 def train(
     inputs: TrainingInputs, world: World, reporter: Reporter, state: Path, resume_from: Path | None = None
-) -> Progress:
+) -> TrainingProgress:
     """Train on this worker to the end of the job; the checkpoint folder is then complete.
 
     Args:
@@ -44,21 +43,31 @@ def train(
     if world.leads:
         jobs.write_identity(job)
         shards.remove_half_written(str(job.out))
-    feeds = _feeds(inputs)
+    recipe = job.recipe
+    dev = None
+    if len(inputs.dev):
+        dev = recipe_feed(recipe, inputs.tokenizer, inputs.dev, evaluated=recipe.train.dev_examples)
+    feeds = Feeds(recipe_feed(recipe, inputs.tokenizer, inputs.train), dev)
     new = tuple(f"encoder.{name}" for name in inputs.checked.fresh)
-    learner = Learner(inputs.model, job.recipe.task, inputs.card.labels, job.recipe.arch_config.layers, new)
-    loop = Loop(learner, feeds, job.recipe.train, world, reporter, state)
-    keep_best = partial(_save_checkpoint, inputs)
+    learner = Learner(inputs.model, recipe.task, inputs.card.labels, recipe.arch_config.layers, new)
+    loop = Loop(learner, feeds, recipe.train, world, reporter, state)
+
+    def keep_best(model: TaskModel, metrics: Mapping[str, float], temperature: float) -> None:
+        made = Checkpoint(recipe, inputs.card.labels, inputs.tokenizer, model, dict(metrics), inputs.provenance)
+        checkpoint.save(job.out, replace(made, temperature=temperature))
+
     progress = loop.run(resume_from, keep_best)
     if world.leads:
-        if feeds.dev is None:  # nothing was evaluated, so the last model is kept
+        if dev is None:  # nothing was evaluated, so the last model is kept
             keep_best(inputs.model, {"step": float(progress.step)}, 1.0)
-        _write_example(inputs)
+        if isinstance(recipe.task, TagsWords | WritesTexts):  # it answers documents
+            body = request_like(inputs.train.take([0])[0], inputs.tokenizer)
+            shards.write_bytes(json_text.dumps(body).encode(), str(job.out), checkpoint.EXAMPLE)
         shards.write_bytes(json_text.dumps(asdict(progress)).encode(), str(job.out), jobs.FINISHED)
     return progress
 
 
-def train_in_place(inputs: TrainingInputs, world: World, reporter: Reporter) -> Progress:
+def train_in_place(inputs: TrainingInputs, world: World, reporter: Reporter) -> TrainingProgress:
     """`train` with its state in the checkpoint folder: resumes an interrupted call, and removes the state at the end.
 
     Raises:
@@ -78,40 +87,11 @@ def train_in_place(inputs: TrainingInputs, world: World, reporter: Reporter) -> 
 
 
 @dataclass(frozen=True)
-class _StateKeeper:
+class _StateKeeper(Reporter):
     """Copies each state to `folder`, where the next call resumes from it."""
 
     folder: str
 
-    def start(self, step: int, steps: int) -> None:
-        """Nothing to keep: the state of `step` is already there."""
-
-    def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        """Nothing to keep: states hold no metrics."""
-
     def saved(self, step: int, folder: Path | None) -> None:
         if folder is not None:
             resume.copy(folder, self.folder)
-
-
-def _feeds(inputs: TrainingInputs) -> Feeds:
-    recipe = inputs.job.recipe
-    dev = None
-    if len(inputs.dev):
-        dev = recipe_feed(recipe, inputs.tokenizer, inputs.dev, evaluated=recipe.train.dev_examples)
-    return Feeds(recipe_feed(recipe, inputs.tokenizer, inputs.train), dev)
-
-
-def _write_example(inputs: TrainingInputs) -> None:
-    """Write the example of a checkpoint that answers documents."""
-    if isinstance(inputs.job.recipe.task, TagsWords | WritesTexts):
-        body = request_like(inputs.train.take([0])[0], inputs.tokenizer)
-        shards.write_bytes(json_text.dumps(body).encode(), str(inputs.job.out), checkpoint.EXAMPLE)
-
-
-def _save_checkpoint(
-    inputs: TrainingInputs, model: TaskModel, metrics: Mapping[str, float], temperature: float
-) -> None:
-    recipe, provenance = inputs.job.recipe, inputs.provenance
-    made = Checkpoint(recipe, inputs.card.labels, inputs.tokenizer, model, dict(metrics), provenance)
-    checkpoint.save(inputs.job.out, replace(made, temperature=temperature))

@@ -113,7 +113,7 @@ def test_a_second_call_trains_and_measures_nothing(compared: Path, capsys: pytes
         (["small.toml", "--architectures", "lambert"], "there is one recipe and one architecture; give two or more"),
         (["small.toml", "--architectures", "lambert", "gpt"], "model.arch: unknown name 'gpt'"),
         (["small.toml", "small.toml"], r"two recipes are called 'small-entities'; give each a name of its own"),
-        (["small.toml=a/b", "poor.toml"], "must have no '/', as it names a folder"),
+        (["small.toml=a/b", "poor.toml"], "names a folder and so has no '/'"),
         (
             ["small.toml", "poor.toml", "--init", "other=runs/minilm"],
             "--init names other; the compared recipes are small",

@@ -258,3 +258,11 @@ def test_a_calibrated_checkpoint_goes_to_a_bucket(
     calibrate.main([*words, "--precision", "0.5", "--risk", "0.2", "--out", "s3://scans/calibrated"])
     assert load("s3://scans/calibrated").labels == load(checkpoint).labels
     assert not (tmp_path / "s3:").exists()
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_the_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        evaluate.main(["no checkpoint", "no pages", "--json", str(tmp_path)])
+    assert "is a folder; give a file" in capsys.readouterr().err

@@ -8,7 +8,8 @@ from mlflow.tracking import MlflowClient
 
 from layoutray import checkpoint
 from layoutray.cli.main import main
-from layoutray.tracking import runs
+from layoutray.errors import InputError
+from layoutray.tracking import registered, runs
 from tests.evaluation.test_predictions import write_receipts
 from tests.evaluation.test_replacement import fresh
 from tests.jobs import NO_DROPOUT, job, pages, recipe
@@ -93,6 +94,40 @@ def test_rollbacks_go_back_step_by_step(uri: str, models: Path) -> None:
             assert promote(uri, models) == 0
     assert [aliases(uri)["champion"], rollback(uri), aliases(uri)["champion"]] == ["3", 0, "2"]
     assert [rollback(uri), aliases(uri)["champion"]] == [0, "1"]
+
+
+class Killed(Exception):  # noqa: N818
+    """Stands for the end of a process between two calls of the registry."""
+
+
+@pytest.mark.parametrize("call", ["set_registered_model_tag", "set_registered_model_alias"])
+@pytest.mark.parametrize("verb", ["promote", "rollback"])
+def test_a_call_that_is_killed_between_tag_and_alias_leaves_a_champion_that_can_be_rolled_back(
+    verb: str, call: str, uri: str, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        register(uri, models / "good")
+    registered.promote("forms", "2", uri)
+    if verb == "rollback":
+        registered.promote("forms", "3", uri)
+    before = aliases(uri)["champion"]
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowClient, call, killed)
+        with pytest.raises(Killed):
+            registered.promote("forms", "3", uri) if verb == "promote" else registered.rollback("forms", uri)
+    present = aliases(uri)["champion"]
+    former = str(int(present) - 1)
+    assert present in {before, str(int(before) - 1)}
+    if present == "1":
+        with pytest.raises(InputError, match="no version of forms was champion before"):
+            registered.rollback("forms", uri)
+        return
+    assert registered.rollback("forms", uri) == (present, former)
+    assert aliases(uri)["champion"] == former
 
 
 def test_what_is_not_there_is_said(uri: str, models: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +13,14 @@ from mlflow.tracking import MlflowClient
 from layoutray import checkpoint, config
 from layoutray.cli import sweep
 from layoutray.cli.main import main
+from layoutray.cli.shared import trials
+from layoutray.cli.shared.trials import Result, Trial
+from layoutray.cli.sweep import Value
 from layoutray.errors import CheckpointError, InputError, RecipeError
 from layoutray.store import sources
 from layoutray.tracking import stores
 from layoutray.training import job as jobs
+from layoutray.training.job import Job
 from tests.jobs import MODEL, encode, pages, recipe
 from tests.mlflow_store import new_store
 
@@ -67,10 +72,10 @@ def runs_of(experiment: str) -> tuple[Run, dict[str, Run]]:
     client = MlflowClient(tracking_uri=stores.default_uri())
     found = client.search_runs([client.get_experiment_by_name(experiment).experiment_id])
     (parent,) = [run for run in found if "mlflow.parentRunId" not in run.data.tags]
-    trials = {run.data.params[KEY]: run for run in found if run is not parent}
-    assert len(trials) == len(found) - 1
-    assert {run.data.tags["mlflow.parentRunId"] for run in trials.values()} == {parent.info.run_id}
-    return parent, trials
+    runs = {run.data.params[KEY]: run for run in found if run is not parent}
+    assert len(runs) == len(found) - 1
+    assert {run.data.tags["mlflow.parentRunId"] for run in runs.values()} == {parent.info.run_id}
+    return parent, runs
 
 
 def artifacts(run: Run, folder: str = "") -> set[str]:
@@ -81,10 +86,10 @@ def artifacts(run: Run, folder: str = "") -> set[str]:
 
 @pytest.mark.ray
 def test_every_value_has_a_run_like_that_of_a_single_training(swept: Path) -> None:
-    _, trials = runs_of("swept")
-    assert set(trials) == {"0.0", "0.01"}
+    _, runs = runs_of("swept")
+    assert set(runs) == {"0.0", "0.01"}
     client = MlflowClient(tracking_uri=stores.default_uri())
-    for value, run in trials.items():
+    for value, run in runs.items():
         assert (run.info.status, run.info.run_name) == ("FINISHED", f"small {KEY}={value}")
         assert run.data.params["train.steps"] == "4"
         assert [metric.step for metric in client.get_metric_history(run.info.run_id, "train/loss")] == [1, 2, 3, 4]
@@ -101,8 +106,8 @@ def test_every_value_has_a_run_like_that_of_a_single_training(swept: Path) -> No
 
 @pytest.mark.ray
 def test_the_sweep_has_a_run_with_its_table_and_picture(swept: Path) -> None:
-    parent, trials = runs_of("swept")
-    best = min(run.data.metrics["dev best/perplexity"] for run in trials.values())
+    parent, runs = runs_of("swept")
+    best = min(run.data.metrics["dev best/perplexity"] for run in runs.values())
     assert parent.data.metrics["dev best/perplexity"] == best
     assert (parent.info.status, parent.data.params[KEY], parent.data.params["train.steps"]) == ("FINISHED", "*", "4")
     assert artifacts(parent) == {"trials.csv", "pictures", "images"}
@@ -151,10 +156,28 @@ def test_where_every_trial_fails_each_reason_is_said(here: Path, capsys: pytest.
     assert "error: all trials have failed" in said
     assert f"{KEY}=0.01: " in said
     assert f"{KEY}=0.001: " in said
-    parent, trials = runs_of("failed")
-    assert {run.info.status for run in (parent, *trials.values())} == {"FAILED"}
-    assert all("error.txt" in artifacts(run) for run in trials.values())
+    parent, runs = runs_of("failed")
+    assert {run.info.status for run in (parent, *runs.values())} == {"FAILED"}
+    assert all("error.txt" in artifacts(run) for run in runs.values())
     assert not (here / "failed/best.json").exists()
+
+
+def tried(value: Value, metric: float | None, task: str = "entities") -> tuple[Value, Result]:
+    return value, Result(Trial(Job(recipe(task), "", Path()), ()), metric, error="" if metric is not None else "failed")
+
+
+def test_the_best_comes_first_and_among_equals_the_smaller_value() -> None:
+    ended = [tried(512, 0.5), tried(64, None), tried(256, 0.75), tried(128, 0.75), tried(32, 0.25)]
+    assert [value for value, _ in sweep.best_first(ended)] == [128, 256, 512, 32, 64]
+    small = [tried(1e-3, 20.0, "masked_lm"), tried(1e-4, None, "masked_lm"), tried(1e-2, 10.0, "masked_lm")]
+    assert [value for value, _ in sweep.best_first(small)] == [1e-2, 1e-3, 1e-4], "a small perplexity is good"
+
+
+@pytest.mark.parametrize("best", [math.nan, math.inf, "NaN", "Infinity"])
+def test_a_training_of_an_earlier_version_that_has_diverged_has_no_metric(best: float | str, tmp_path: Path) -> None:
+    (tmp_path / jobs.FINISHED).write_text(json.dumps({"step": 4, "best": best}))
+    result = trials.finished(Trial(Job(recipe("masked_lm"), "", tmp_path), ()))
+    assert (result.metric, result.error) == (None, f"dev.perplexity is {float(best)}: the training has diverged")
 
 
 @pytest.mark.parametrize(

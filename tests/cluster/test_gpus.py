@@ -1,6 +1,5 @@
 """GPUs that Ray assigns, on a Ray that declares two. Whether the machine has any does not matter."""
 
-import functools
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,18 +13,15 @@ from ray.train.torch import TorchConfig, TorchTrainer
 
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
-from layoutray.cluster import gpus, sweep
+from layoutray.cluster import gpus
 from layoutray.cluster.connect import connect
 from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import predict
-from layoutray.cluster.sweep import Share, Value
+from layoutray.cluster.trials import Share, run_each
 from layoutray.cluster.write import write
-from layoutray.errors import InputError
-from layoutray.training import inputs
-from layoutray.training.job import Job
 from tests import documents
 from tests.cluster.checkpoints import save_untrained
-from tests.jobs import job, pages, recipe, vocabulary, write_pages
+from tests.jobs import pages, vocabulary, write_pages
 
 pytestmark = pytest.mark.ray
 
@@ -97,22 +93,15 @@ def test_too_few_gpus_are_named(caplog: pytest.LogCaptureFixture) -> None:
     assert "2 GPUs for 3 processes, so these use CPUs; give --gpus 1" in caplog.text
 
 
-def note_trial(folder: Path, value: Value, device: torch.device) -> None:
-    (folder / f"gpu-of-{value}").write_text(f"{gpus.assigned_index()} {device.type}")
-    raise InputError("a trial that does not train")
+def note_trial(file: str, device: torch.device) -> None:
+    Path(file).write_text(f"{gpus.assigned_index()} {device.type}")
 
 
 @pytest.mark.parametrize(("requested", "noted"), [(None, "0 "), pytest.param(0, "None cpu", marks=pytest.mark.slow)])
 def test_a_trial_has_a_gpu_unless_none_is_requested(requested: int | None, noted: str, tmp_path: Path) -> None:
-    one: Job = job(tmp_path, recipe("masked_lm"))
-    sweep.train(
-        {1: inputs.check(one, workers=1)},
-        tmp_path,
-        Share(gpus=requested),
-        functools.partial(note_trial, tmp_path),
-        lambda _: None,
-    )
-    assert (tmp_path / "gpu-of-1").read_text().startswith(noted)
+    file = tmp_path / "gpu"
+    run_each([str(file)], note_trial, Share(gpus=requested), lambda _: None)
+    assert file.read_text().startswith(noted)
 
 
 def refuse() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 import ray.train
+from ray.train import TrainingFailedError
 from ray.util import placement_group_table
 
 from layoutray import checkpoint
@@ -21,17 +22,19 @@ from layoutray.cluster import train as on_ray
 from layoutray.cluster.train import StateReporter, Workers
 from layoutray.errors import CheckpointError, InputError
 from layoutray.tracking import metric_names, runs
-from layoutray.tracking.runs import MlflowReporter, Run
+from layoutray.tracking.reporter import MlflowReporter
+from layoutray.tracking.runs import Run
 from layoutray.training import job as jobs
 from layoutray.training import resume
-from layoutray.training.inputs import check
+from layoutray.training.inputs import TrainingInputs, check
 from layoutray.training.job import Job
 from layoutray.training.reporter import History, JsonLines, Reporter
-from layoutray.training.resume import Progress
+from layoutray.training.resume import TrainingProgress
 from tests.cluster.two_nodes import marked
 from tests.jobs import elsewhere, job, pages, recipe
 from tests.mlflow_store import new_store
 from tests.training.runs import Series, alone, read_history
+from tests.training.test_finite import poison_gradient
 from tests.training.test_resume import trained
 
 pytestmark = pytest.mark.ray
@@ -133,6 +136,39 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(whole: tuple[Job, Serie
         assert logged(tracked, name) == close(expected[name]), f"{name}: every step once, as if nothing had happened"
 
 
+def poisoned(one: Job) -> Sequence[Reporter]:
+    """The leading worker's reporters; the gradient of its fifth step will be infinite."""
+
+    def prepare(job: Job, workers: int) -> TrainingInputs:
+        inputs = inputs_of_job(job, workers)
+        poison_gradient(inputs, step=5, parts=1)
+        return inputs
+
+    inputs_of_job, on_ray.prepare = on_ray.prepare, prepare
+    return [JsonLines(one.out / "history.jsonl")]
+
+
+def plain(one: Job) -> Sequence[Reporter]:
+    return [JsonLines(one.out / "history.jsonl")]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_training_that_diverges_on_ray_has_uploaded_the_state_that_its_error_names(
+    whole: tuple[Job, Series], tmp_path: Path
+) -> None:
+    one, expected = elsewhere(whole[0], tmp_path / "checkpoint"), whole[1]
+    one.out.mkdir()
+    workers = Workers(2, max_failures=0)
+    with pytest.raises(TrainingFailedError, match=r"norm of its gradient inf; the state of step 4 is kept"):
+        on_ray.train(check(one, 2), workers, functools.partial(poisoned, one), History())
+    (state,) = [file.parent for file in (one.out / "ray").rglob("progress.json")]
+    assert json.loads((state / "progress.json").read_text())["step"] == 4
+    on_ray.train(check(one, 2), workers, functools.partial(plain, one), History())
+    rows = [json.loads(line) for line in (one.out / "history.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows if row["event"] == "start"] == [0, 4]
+    assert read_history(one.out / "history.jsonl")["loss"] == close(expected["loss"])
+
+
 def test_a_state_is_uploaded_as_it_was_saved_even_if_the_next_one_is_saved_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,7 +176,7 @@ def test_a_state_is_uploaded_as_it_was_saved_even_if_the_next_one_is_saved_befor
     monkeypatch.setattr(ray.train, "report", lambda _, *, checkpoint, **how: handed.append(Path(checkpoint.path)))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     for step in (2, 4):
-        resume.save(tmp_path / "state", *trained(), Progress(step=step))
+        resume.save(tmp_path / "state", *trained(), TrainingProgress(step=step))
         StateReporter().saved(step, tmp_path / "state")
     assert [resume.load(folder, *trained(steps=0)).step for folder in handed] == [2, 4]
 

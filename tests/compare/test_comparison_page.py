@@ -2,23 +2,18 @@
 
 import base64
 import io
+from dataclasses import replace
 from html.parser import HTMLParser
 
+import pytest
 from PIL import Image
 
-from layoutray.compare.comparison_page import ComparedDocument, ComparedDocuments, ComparedRecipe, comparison_page
-from layoutray.metrics.bootstrap import Interval
-from layoutray.report.png import png
-
-PICTURE = png(Image.new("RGB", (4, 3), "white"))
-NOISY = {0.05: Interval(0.8, 0.7, 0.85), 0.1: Interval(0.6, 0.5, 0.7)}
-UNSEEN = Interval(0.7, 0.6, 0.8)
-FIRST = ComparedRecipe(
-    "A & B", Interval(0.9, 0.85, 0.95), (0.88, 0.92), UNSEEN, NOISY, None, 0.012, 0.4, 12.34, 22_000_000
-)
-SECOND = ComparedRecipe(
-    "plain", Interval(0.8, 0.7, 0.9), (0.8, 0.8), None, NOISY, Interval(0.1, -0.05, 0.2), 0.1, None, 3.0, 5
-)
+from layoutray.compare.compared_model import NOISE, ComparedModel
+from layoutray.compare.comparison import Comparison
+from layoutray.compare.comparison_page import comparison_page
+from layoutray.evaluation.measurement import Measurement
+from layoutray.evaluation.page_selection import PageSelection
+from tests.jobs import pages, write_pages
 
 
 class Read(HTMLParser):
@@ -44,36 +39,50 @@ class Read(HTMLParser):
             self.texts.append(data.strip())
 
 
-def page() -> Read:
-    lost = [ComparedDocument("scans/<1>.png", 4, 4.0, 2.5, PICTURE)]
-    pairs = [ComparedDocuments("A & B", "plain", lost, [])]
-    return Read(
-        comparison_page(
-            "2 recipes", "verdict", recipes=[FIRST, SECOND], documents=pairs, chart=PICTURE, notes=["a < b"]
-        )
-    )
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
+    """The report on four documents, of which the first is found by "A & B" alone and has a picture."""
+    folder = tmp_path_factory.mktemp("page")
+    Image.new("RGB", (60, 80), "white").save(folder / "page.png")
+    made = [replace(one, source=f"scans/<{number}>.png") for number, one in enumerate(pages(4))]
+    made[0] = replace(made[0], image=str(folder / "page.png"))
+    selection = PageSelection((write_pages(folder / "ingested", made),), "train")
+    ids = [one.doc_id for one in made]
+
+    def model(found: list[int], coverage: float | None, milliseconds: float, parameters: int) -> ComparedModel:
+        counts = {doc_id: (correct, 4, 4) for doc_id, correct in zip(ids, found, strict=True)}
+        measured = Measurement("f1", "max", sum(found) / 16, counts)
+        noisy = dict.fromkeys(NOISE, replace(measured, counts=dict.fromkeys(ids, (2, 4, 4))))
+        return ComparedModel(measured, noisy, 0.012, coverage, milliseconds, parameters)
+
+    models = {
+        "A & B": [model([4, 4, 4, 4], 0.4, 12.34, 22_000_000)],
+        "plain": [model([1, 4, 4, 4], None, 3.0, 5), model([2, 4, 4, 4], None, 3.0, 5)],
+    }
+    return Read(comparison_page(Comparison(models, frozenset(ids)), selection))
 
 
-def test_every_figure_is_in_its_column() -> None:
-    texts = page().texts
+def test_every_figure_is_in_its_column(read: Read) -> None:
+    texts = read.texts
+    assert "2 recipes, 1 seed each, on 4 documents of train" in texts
     assert "F1 at 5 % wrong characters" in texts
-    assert {"A & B", "0.900 (0.850 to 0.950)", "0.012", "40 %", "12.3", "22,000,000"} <= set(texts)
-    assert {"plain", "+0.100 (-0.050 to +0.200)", "0.800 (0.700 to 0.850)", "0.600 (0.500 to 0.700)"} <= set(texts)
-    assert {"verdict", "a < b"} <= set(texts)
+    row = texts[texts.index("A & B") :][:9]
+    assert row[:5] == ["A & B", "1.000 (1.000 to 1.000)", *["0.500 (0.500 to 0.500)"] * 2, "0.012"]
+    assert row[5:8] == ["40 %", "12.3", "22,000,000"]
+    (other,) = [text for text in texts if text.startswith("0.844 (")]
+    assert texts[texts.index(other) + 1].startswith("+0.156 (")
 
 
-def test_documents_are_listed_with_their_names_as_text() -> None:
-    texts = page().texts
-    start = texts.index("<1>.png")
-    assert texts[start : start + 4] == ["<1>.png", "4", "4.0", "2.5"]
+def test_documents_are_listed_with_their_names_as_text(read: Read) -> None:
+    texts = read.texts
+    assert texts[texts.index("<0>.png") :][:4] == ["<0>.png", "4", "4.0", "1.5"]
     assert texts[texts.index("plain finds more of these documents") + 1] == "none"
 
 
-def test_the_page_is_closed_and_fetches_nothing() -> None:
-    read = page()
+def test_the_page_is_closed_and_fetches_nothing(read: Read) -> None:
     assert read.open == []
-    assert len(read.addresses) == 2
+    assert len(read.addresses) == 2, "the chart, and the page of the document"
     for address in read.addresses:
         kind, _, data = address.partition(",")
         assert kind == "data:image/png;base64"
-        assert Image.open(io.BytesIO(base64.b64decode(data))).size == (4, 3)
+        Image.open(io.BytesIO(base64.b64decode(data))).verify()

@@ -10,19 +10,19 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError
 from layoutray.evaluation.evaluate import evaluate
 from layoutray.evaluation.page_selection import PageSelection
-from layoutray.evaluation.replacement import Compared, Comparison, compare
+from layoutray.evaluation.replacement import ComparedF1, Replacement, compare
 from layoutray.metrics.bootstrap import Interval
 from layoutray.recipe import recipes
 from tests.evaluation.test_predictions import write_receipts
 from tests.jobs import NO_DROPOUT, job, pages, recipe
 from tests.training.runs import alone
 
-SAME = Compared(0.8, 0.8, Interval(0.0, -0.005, 0.005), 0.5)
-WORSE = Compared(0.9, 0.6, Interval(-0.3, -0.4, -0.2), 0.0)
+SAME = ComparedF1(0.8, 0.8, Interval(0.0, -0.005, 0.005), 0.5)
+WORSE = ComparedF1(0.9, 0.6, Interval(-0.3, -0.4, -0.2), 0.0)
 
 
-def objections(overall: Compared, **by_name: Compared) -> list[str]:
-    return Comparison(40, overall, by_name).objections(margin=0.01)
+def objections(overall: ComparedF1, **by_name: ComparedF1) -> list[str]:
+    return Replacement(40, overall, by_name).objections(margin=0.01)
 
 
 def test_a_candidate_that_is_shown_to_be_as_good_may_replace_the_champion() -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from layoutray import config
 from layoutray.metrics.word_recall import word_recall
 from layoutray.ocr import engines
-from layoutray.ocr.page import as_json, recognise_page
+from layoutray.ocr.page import recognise_page
 from layoutray.ocr.settings import Recognition
 from layoutray.ocr.tesseract.settings import Preprocessing, TesseractSettings
 from tests.ocr.files import encoded, pdf, picture, placed_picture, typed
@@ -30,7 +31,7 @@ def test_a_picture_is_read_by_ocr_and_its_provenance_kept() -> None:
     assert page.provenance.words == "ocr"
     assert page.provenance.engine == "tesserocr"
     assert page.provenance.version == engines.load("tesserocr").version(SETTINGS.settings)
-    assert json.loads(page.provenance.settings) == json.loads(as_json(SETTINGS))
+    assert json.loads(page.provenance.settings) == json.loads(json.dumps(config.to_dict(SETTINGS)))
     assert (
         json.loads(page.provenance.settings)["tesserocr"]["preprocessing"]["width"]
         == SETTINGS.settings.preprocessing.width

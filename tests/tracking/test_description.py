@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from layoutray.tracking import runs
-from layoutray.tracking.data import DataUsed
+from layoutray.tracking.opening import DataUsed
 from layoutray.tracking.runs import Run
 from tests.mlflow_store import new_store
 from tests.tracking.test_tracking import saved

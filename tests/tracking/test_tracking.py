@@ -18,8 +18,9 @@ from layoutray.report import png
 from layoutray.report.reliability import reliability
 from layoutray.store.card import Card
 from layoutray.tracking import registered, runs, stores
-from layoutray.tracking.data import DataUsed
-from layoutray.tracking.runs import MlflowReporter, Run
+from layoutray.tracking.opening import DataUsed
+from layoutray.tracking.reporter import MlflowReporter
+from layoutray.tracking.runs import Run
 from tests.jobs import recipe, vocabulary
 from tests.mlflow_server import server  # noqa: F401  (a fixture)
 from tests.mlflow_store import new_store

@@ -35,7 +35,10 @@ def feed(
     table, _ = encoder(codec.pages_table(made, [page.source for page in made]))
     corruption = chosen.corruption(VOCABULARY)
     return Feed(
-        ExampleSet(TableBlocks(table)), corruption, VOCABULARY.pad_id, BatchPlan(batch_size, micro_batch_size, seed)
+        ExampleSet(TableBlocks(table)),
+        corruption,
+        VOCABULARY.pad_id,
+        BatchPlan(batch_size=batch_size, micro_batch_size=micro_batch_size, seed=seed),
     )
 
 
@@ -177,4 +180,9 @@ def test_lengths_are_multiples_and_count_for_the_budget_of_tokens() -> None:
 def test_an_empty_set_is_refused() -> None:
     one = feed()
     with pytest.raises(InputError, match="no examples to feed"):
-        Feed(ExampleSet(TableBlocks(EXAMPLES.empty_table())), one.corruption, 0, BatchPlan(4, 2, 1))
+        Feed(
+            ExampleSet(TableBlocks(EXAMPLES.empty_table())),
+            one.corruption,
+            0,
+            BatchPlan(batch_size=4, micro_batch_size=2, seed=1),
+        )

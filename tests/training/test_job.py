@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from layoutray import checkpoint
-from layoutray.errors import CheckpointError, DocumentError, InputError, Reason
+from layoutray.errors import CheckpointError, DocumentError, InputError, Reason, TrainingError
 from layoutray.store import codec, example_files, shards, sources
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.training import job as jobs
@@ -41,7 +41,7 @@ def test_the_checkpoint_is_complete_and_says_where_it_came_from(tmp_path: Path) 
 def test_without_dev_pages_the_last_weights_are_kept(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=3), pages(8))
     series = alone(one)
-    assert set(series) == {"loss", "learning_rate", "tokens_per_second", "mfu"}
+    assert set(series) == {"loss", "grad_norm", "learning_rate", "tokens_per_second", "mfu"}
     assert checkpoint.load(one.out).metrics == {"step": 3.0}
 
 
@@ -95,10 +95,12 @@ def test_a_job_of_an_earlier_version_has_the_keys_of_every_task(tmp_path: Path) 
         jobs.finished(one)
 
 
-def test_a_job_whose_best_perplexity_is_infinite_is_standard_json(tmp_path: Path) -> None:
+def test_a_job_whose_perplexity_is_infinite_keeps_no_checkpoint_and_is_standard_json(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=2, learning_rate=100.0, evaluate_every=1))
-    train_in_place(prepare(one, 1), worlds.single_process(), JsonLines(one.out / HISTORY))
-    assert checkpoint.load(one.out).metrics["dev.perplexity"] == jobs.best_objective(one) == math.inf
+    with pytest.raises(TrainingError, match=r"dev\.perplexity was not finite in any evaluation"):
+        train_in_place(prepare(one, 1), worlds.single_process(), JsonLines(one.out / HISTORY))
+    assert not (one.out / "model.safetensors").exists()
+    assert not jobs.finished(one)
     assert read_history(one.out / HISTORY)["dev.perplexity"][0] == (1, math.inf)
     for file in (*one.out.glob("*.json"), one.out / HISTORY):
         for line in file.read_text().splitlines() if file.suffix == ".jsonl" else [file.read_text()]:

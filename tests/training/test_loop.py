@@ -182,14 +182,14 @@ def test_clipping_bounds_the_update(tmp_path: Path) -> None:
 
 def test_a_loss_that_is_not_finite_ends_training(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=9, learning_rate=1e30, checkpoint_every=1, evaluate_every=9))
-    with pytest.raises(TrainingError, match=r"the loss of step 2 is nan; the state of step 1 is kept; lower train\."):
+    with pytest.raises(TrainingError, match=r"the loss of step 2 is nan, .* nan; the state of step 1 is kept"):
         alone(one)
 
 
 @pytest.mark.parametrize("due", ["checkpoint_every", "evaluate_every"])
 def test_a_loss_that_is_not_finite_is_never_saved_however_rare_reports_are(due: str, tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=9, learning_rate=1e30, report_every=9, **{due: 3}))
-    with pytest.raises(TrainingError, match=r"the loss of step 2 is nan; no state was saved in this run"):
+    with pytest.raises(TrainingError, match=r"the loss of step 2 is nan, .*; no state was saved before; lower train\."):
         alone(one)
     assert not resume.exists(one.out / "state")
     assert not (one.out / "model.safetensors").exists()
@@ -219,7 +219,7 @@ def test_rare_reports_are_of_all_processes(tmp_path: Path) -> None:
 
 def test_an_objective_that_is_always_nan_ends_training(tmp_path: Path) -> None:
     one = job(tmp_path, recipe("masked_lm", steps=1, learning_rate=1e30))
-    with pytest.raises(TrainingError, match=r"dev\.perplexity was NaN in every evaluation"):
+    with pytest.raises(TrainingError, match=r"dev\.perplexity was not finite in any evaluation"):
         alone(one)
 
 

@@ -10,7 +10,7 @@ from layoutray.errors import CheckpointError
 from layoutray.tasks import TaskModel
 from layoutray.training import resume
 from layoutray.training.optimizer import adamw
-from layoutray.training.resume import Progress
+from layoutray.training.resume import TrainingProgress
 from tests.jobs import recipe, vocabulary
 
 VOCABULARY = vocabulary()
@@ -30,7 +30,7 @@ def trained(task: str = "masked_lm", steps: int = 2) -> tuple[TaskModel, torch.o
 
 def test_weights_optimiser_and_progress_come_back_exactly(tmp_path: Path) -> None:
     model, optimizer = trained()
-    progress = Progress(step=2, best=1.5, best_step=1, worse=1)
+    progress = TrainingProgress(step=2, best=1.5, best_step=1, worse=1)
     resume.save(tmp_path, model, optimizer, progress)
     other, its = trained(steps=0)
     assert resume.load(tmp_path, other, its) == progress
@@ -44,7 +44,7 @@ def test_weights_optimiser_and_progress_come_back_exactly(tmp_path: Path) -> Non
 
 def test_a_killed_save_leaves_the_state_of_before(tmp_path: Path) -> None:
     model, optimizer = trained()
-    resume.save(tmp_path, model, optimizer, Progress(step=2))
+    resume.save(tmp_path, model, optimizer, TrainingProgress(step=2))
     (tmp_path / "model-4.safetensors").write_bytes(b"half a fi")
     (tmp_path / "progress.json.part").write_text('{"step')
     assert resume.exists(tmp_path)
@@ -53,7 +53,7 @@ def test_a_killed_save_leaves_the_state_of_before(tmp_path: Path) -> None:
 
 def test_only_the_last_state_takes_room(tmp_path: Path) -> None:
     for step in (2, 4):
-        resume.save(tmp_path, *trained(), Progress(step=step))
+        resume.save(tmp_path, *trained(), TrainingProgress(step=step))
     assert sorted(file.name for file in tmp_path.iterdir()) == [
         "model-4.safetensors",
         "optimizer-4.safetensors",
@@ -68,6 +68,6 @@ def test_an_unfinished_first_save_is_no_state(tmp_path: Path) -> None:
 
 
 def test_the_state_of_another_model_is_refused(tmp_path: Path) -> None:
-    resume.save(tmp_path, *trained(), Progress(step=2))
+    resume.save(tmp_path, *trained(), TrainingProgress(step=2))
     with pytest.raises(CheckpointError, match=r"missing head\.classifier"):
         resume.load(tmp_path, *trained("entities", steps=0))

@@ -12,16 +12,15 @@ from pathlib import Path
 import torch
 
 from layoutray.cli.shared import terminal
-from layoutray.cli.shared.tracked_trials import TrialOptions
-from layoutray.cluster import sweep
-from layoutray.cluster.sweep import Value
+from layoutray.cli.shared.trials import TrialOptions
+from layoutray.cluster.trials import run_each
 from layoutray.errors import LayoutrayError
 from layoutray.recipe.recipes import Recipe
 from layoutray.store import shards, sources
 from layoutray.training import inputs
 from layoutray.training import world as worlds
-from layoutray.training.inputs import CheckedJob
 from layoutray.training.job import Job
+from layoutray.training.reporter import Reporter
 from layoutray.training.train import train_in_place
 
 _STEPS = 13
@@ -41,28 +40,25 @@ def lasting(minutes: float, jobs: Mapping[str, Job], out: str, chosen: TrialOpti
         LayoutrayError: if a timed training fails, or a recipe cannot take a step in `minutes` minutes.
     """
     timed = {name: _timed(job, sources.join(out, name)) for name, job in jobs.items()}
-    waiting: dict[Value, CheckedJob] = {
-        name: inputs.check(job, workers=1) for name, job in timed.items() if not sources.exists(_pace(job))
-    }
+    waiting = {name: job for name, job in timed.items() if not sources.exists(sources.join(job.out, _PACE))}
+    for job in waiting.values():
+        inputs.check(job, workers=1)
     if waiting:
-        terminal.say(f"timing a step of {', '.join(map(str, waiting))}")
+        terminal.say(f"timing a step of {', '.join(waiting)}")
         share = replace(chosen.share(), at_once=1)
-        work = partial(_time, {name: checked.job for name, checked in waiting.items()})
-        for trial in sweep.train(waiting, out, share, work, lambda name: terminal.say(f"{name} is timed")):
-            if trial.trace:
-                raise LayoutrayError(f"{trial.value} cannot be timed: {trial.error}")
-    return {name: _with_steps(name, jobs[name].recipe, _seconds(job), minutes) for name, job in timed.items()}
+        ended = run_each([*waiting], partial(_time, waiting), share, lambda name: terminal.say(f"{name} is timed"))
+        for name, one in ended.items():
+            if one.error:
+                raise LayoutrayError(f"{name} cannot be timed: {one.error}")
+    return {name: _with_steps(name, jobs[name].recipe, job, minutes) for name, job in timed.items()}
 
 
 @dataclass
-class _Clock:
+class _Clock(Reporter):
     """A reporter that writes the median seconds of a step to a file."""
 
     folder: str
     ends: list[float] = field(default_factory=list)
-
-    def start(self, step: int, steps: int) -> None:
-        """Steps from the start alone are timed: a training that resumes begins again."""
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
         if "loss" in values:
@@ -86,21 +82,14 @@ def _timed(job: Job, folder: str) -> Job:
     return replace(job, recipe=replace(job.recipe, train=train), out=folder)
 
 
-def _time(jobs: Mapping[Value, Job], value: Value, device: torch.device) -> None:
+def _time(jobs: Mapping[str, Job], name: str, device: torch.device) -> None:
     """The work of a timed training's process."""
-    job = jobs[value]
+    job = jobs[name]
     train_in_place(inputs.prepare(job, workers=1), worlds.single_process(device), _Clock(str(job.out)))
 
 
-def _pace(job: Job) -> str:
-    return sources.join(job.out, _PACE)
-
-
-def _seconds(job: Job) -> float:
-    return float(json.loads(sources.read_bytes(_pace(job)))["seconds_per_step"])
-
-
-def _with_steps(name: str, recipe: Recipe, seconds: float, minutes: float) -> Recipe:
+def _with_steps(name: str, recipe: Recipe, timed: Job, minutes: float) -> Recipe:
+    seconds = float(json.loads(sources.read_bytes(sources.join(timed.out, _PACE)))["seconds_per_step"])
     steps, stated = int(minutes * 60 / seconds), recipe.train
     if steps < 1:
         raise LayoutrayError(f"a step of {name} takes {seconds:.1f} s, longer than {minutes} minutes; give more")

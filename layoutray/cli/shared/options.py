@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from layoutray.cli.verbs import VERBS
+
+if TYPE_CHECKING:
+    from layoutray.tracking.training import Tracking
 
 Options = TypeVar("Options")
 Training = TypeVar("Training", bound="TrainingOptions")
@@ -49,6 +52,13 @@ class TrainingOptions(RecipeOptions):
     experiment: str
     tracking_uri: str
 
+    @property
+    def tracking(self) -> "Tracking":
+        """Where its runs go."""
+        from layoutray.tracking.training import Tracking  # imports MLflow
+
+        return Tracking(self.tracking_uri, self.experiment, self.command)
+
 
 @dataclass(frozen=True, kw_only=True)
 class JobOptions(TrainingOptions):
@@ -70,7 +80,7 @@ def parse(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: 
 
 def parse_training(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: type[Training]) -> Training:
     """`parse` for the options of a verb that trains, which are a `kind` of `TrainingOptions`."""
-    from layoutray.tracking.origin import command_line  # imports MLflow
+    from layoutray.tracking.opening import command_line  # imports MLflow
 
     given = sys.argv[1:] if arguments is None else arguments
     return kind(command=command_line(made.prog, given), **vars(made.parse_args(arguments)))
@@ -148,7 +158,16 @@ def add_register(made: argparse.ArgumentParser) -> None:
 
 def add_report_file(made: argparse.ArgumentParser) -> None:
     """`--json`; see `terminal.show_report`."""
-    made.add_argument("--json", metavar="FILE", help="also write the report to this file or s3:// address")
+    made.add_argument(
+        "--json", type=_report_file, metavar="FILE", help="also write the report to this file or s3:// address"
+    )
+
+
+def _report_file(text: str) -> str:
+    """`type=` of `--json`. Raises argparse's error, before any work, for a folder."""
+    if "://" not in text and Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is a folder; give a file")
+    return text
 
 
 def add_checkpoint(made: argparse.ArgumentParser) -> None:
@@ -211,14 +230,14 @@ def add_picture_file(made: argparse.ArgumentParser, default: str, suffixes: Sequ
 
 def local_folder(text: str) -> Path:
     """`type=` of an option for a local folder. Raises argparse's error for an address, which `Path` would accept."""
-    return Path(local_file(text))
+    if "://" in text:
+        raise argparse.ArgumentTypeError(f"{text} is an address; it must be a path on a local disk")
+    return Path(text)
 
 
 def local_file(text: str) -> str:
-    """`type=` of an option for a local file. Raises argparse's error for an address."""
-    if "://" in text:
-        raise argparse.ArgumentTypeError(f"{text} is an address; it must be a path on a local disk")
-    return text
+    """`type=` of an option for a local file: its absolute path; empty stays empty. Errors as `local_folder`."""
+    return str(local_folder(text).absolute()) if text else ""
 
 
 def share(text: str) -> float:

@@ -117,7 +117,7 @@ class ModelReplica:
         try:
             async with self._versions.use(version) as loaded:
                 run = _extract if isinstance(loaded.model, Extractor) else _generate
-                results = await self._run(partial(run, loaded.model), requests)
+                results = await asyncio.to_thread(self._run, partial(run, loaded.model), requests)
         except VersionError as error:
             message = f"the version of the model that was to answer cannot be loaded any more: {error.message}"
             return [Problem(failures.UNAVAILABLE, "model", message, True)] * len(requests)
@@ -125,16 +125,11 @@ class ModelReplica:
             self._failed.add(version)
         return results
 
-    async def _run(
+    def _run(
         self, model: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]
     ) -> list[BatchResult[Result] | Problem]:
-        """Run a batch in a thread, so that the event loop goes on. Batches run one at a time."""
-
-        def run() -> list[BatchResult[Result] | Problem]:
-            with self._one_run:
-                return _run_batch(model, items)
-
-        return await asyncio.to_thread(run)
+        with self._one_run:
+            return _run_batch(model, items)
 
     def _answer_example(self, loaded: LoadedVersion) -> None:
         with self._one_run:

@@ -18,14 +18,14 @@ from layoutray.serving.answer import answer_of_page
 from layoutray.serving.jobs.records import WaitingDocument
 from layoutray.serving.jobs.tables import DOCUMENT_FILES, DOCUMENTS, FILES, PAGES
 from layoutray.serving.model import ModelDescription
-from layoutray.serving.outcome import Outcome
+from layoutray.serving.outcome import KnownPages, Outcome
 from layoutray.store.database import Database
 
 _OUTCOME = TypeAdapter(Outcome)
 
 
-class PagesOfDocument:
-    """The pages of a document that a version of the model has answered. See `KnownPages`."""
+class PagesOfDocument(KnownPages):
+    """The pages of a document that a version of the model has answered."""
 
     def __init__(self, database: Database, document: WaitingDocument, model: ModelDescription) -> None:
         self._database = database

@@ -70,6 +70,6 @@ def test_no_page_is_read_any_more_when_the_document_has_failed(monkeypatch: pyte
         service = Service(LocalHandle(reader), None, {}, Capacity(2, 1, 1), PageCache(0), Telemetry())  # pyright: ignore[reportArgumentType]
         with pytest.raises(RuntimeError, match="a fault of Ray"):
             await service.answer(UploadedFile("d", "d.pdf", b""), PLAIN)
-        return reader.cancelled
+        return list(reader.cancelled)
 
     assert asyncio.run(run()) == [1]

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutray.ocr.ppocr.lines import cut
+from layoutray.ocr.ppocr.lines import cut, variants
 
 
 def page_with_spot(at: tuple[int, int]) -> np.ndarray:
@@ -42,3 +42,17 @@ def test_a_line_that_is_higher_than_wide_is_laid_down() -> None:
     assert line.picture.shape[:2] == (20, 160)
     assert centre_of_spot(line.picture)[0] == pytest.approx(10, abs=1), "text from top to bottom begins at the top"
     assert line.on_page((0, 0, 160, 20)).min(axis=0) == pytest.approx((140, 20))
+
+
+@pytest.mark.parametrize("angle", [0, 7])
+def test_what_is_found_in_another_picture_of_a_line_is_found_on_the_page(angle: float) -> None:
+    others = list(variants(cut(page_with_spot((170, 100)), box(angle))))
+    assert [one.picture.shape for one in others] == [(40, 224, 3), (34, 200, 3), (48, 208, 3)]
+    for other in others:
+        x, y = centre_of_spot(other.picture)
+        assert other.on_page((x, y, x, y))[0] == pytest.approx((170, 100), abs=1)
+
+
+def test_the_smallest_line_has_variants() -> None:
+    dot = cut(np.zeros((5, 5, 3), np.uint8), np.array([[1, 1], [2, 1], [2, 2], [1, 2]], np.float64))
+    assert all(min(one.picture.shape) >= 1 for one in variants(dot))

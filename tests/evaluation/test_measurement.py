@@ -1,5 +1,6 @@
 """Counts of each document, whose F1 is that of an evaluation."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +11,8 @@ from layoutray import checkpoint
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import counted_metric
-from layoutray.evaluation.document_counts import count_by_document
 from layoutray.evaluation.evaluate import evaluate
-from layoutray.evaluation.measurement import kept_measurement, measure
+from layoutray.evaluation.measurement import count_by_document, kept_measurement, measure
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.metrics.bootstrap import f1
 from layoutray.recipe import recipes
@@ -97,6 +97,14 @@ def test_a_measurement_is_kept_until_the_pages_change(of_entities: Path, tmp_pat
     again = kept_measurement(str(of_entities), selection)
     assert (again.value, again.metric, kept.stat().st_mtime_ns) == (made.value, "f1", before)
     assert [*again.counts] == [*made.counts]
+    by_another = json.loads(kept.read_text())
+    by_another["made_from"]["layoutray"] = "0.0.1"
+    by_another["result"]["value"] = 2.0
+    kept.write_text(json.dumps(by_another))
+    assert kept_measurement(str(of_entities), selection) == again, "what another version has measured is not mixed in"
+    del by_another["made_from"]["layoutray"]
+    kept.write_text(json.dumps(by_another))
+    assert kept_measurement(str(of_entities), selection) == again, "nor that of one that did not state itself"
     others = PageSelection((write_pages(tmp_path / "others", pages(8)),), "train")
     assert len(kept_measurement(str(of_entities), others).counts) == 8
 

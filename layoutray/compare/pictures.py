@@ -1,4 +1,4 @@
-"""A metric by the number of training documents."""
+"""Pictures of trials: a metric by the number of training documents, and by the value of a setting."""
 
 from collections.abc import Mapping, Sequence
 
@@ -43,6 +43,28 @@ def learning_curve(
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("training documents")
     axes.set_ylabel(metric)
+    tidy(axes, grid="y")
+    axes.legend(frameon=False, loc="best")
+    return figure
+
+
+def metric_by_value(points: Sequence[tuple[object, float]], best: object, key: str, metric: str) -> Figure:
+    """The metric for each value of the setting `key`, with the value `best` marked.
+
+    Args:
+        points: (value, metric), in the order to draw; they are equally spaced, whatever the values are.
+    """
+    figure = Figure(figsize=(8, 4.5), dpi=120, layout="constrained")
+    axes = figure.add_subplot()
+    values, scores = [value for value, _ in points], [score for _, score in points]
+    best_index, colour = values.index(best), as_hex(COLOURS[0])
+    axes.plot(range(len(points)), scores, color=colour, linewidth=1.8, marker="o", markersize=3)
+    label = f"best: {best}  ({scores[best_index]:.4g})"
+    axes.plot(best_index, scores[best_index], "o", color=colour, markersize=9, label=label)
+    axes.set_xticks(range(len(points)), [str(value) for value in values])
+    axes.set_xlabel(key)
+    axes.set_ylabel(metric)
+    axes.margins(x=0.1)
     tidy(axes, grid="y")
     axes.legend(frameon=False, loc="best")
     return figure

@@ -1,0 +1,249 @@
+"""Trials: several trainings of a verb, planned, trained, resumed and tracked alike for `sweep` and others.
+
+Each has a folder and, below the run of the whole, an MLflow run of its own.
+"""
+
+import argparse
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import torch
+
+from layoutray.cli.shared import options, terminal, tracked_training
+from layoutray.cli.shared.options import JobOptions, TrainingOptions
+from layoutray.cluster.connect import connect
+from layoutray.cluster.trials import Ended, Share, run_each
+from layoutray.errors import CheckpointError, LayoutrayError
+from layoutray.recipe import recipes
+from layoutray.store import shards, sources
+from layoutray.store.card import Card
+from layoutray.tracking import registered
+from layoutray.tracking import training as tracking
+from layoutray.tracking.runs import Run
+from layoutray.training import inputs
+from layoutray.training import job as jobs
+from layoutray.training import world as worlds
+from layoutray.training.inputs import CheckedJob
+from layoutray.training.job import Job
+from layoutray.training.reporter import CompositeReporter
+from layoutray.training.train import train_in_place
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialOptions(TrainingOptions):
+    """Options of every verb that trains several models.
+
+    Attributes:
+        at_once: see `Share`.
+    """
+
+    at_once: int
+
+    def share(self) -> Share:
+        """The resources that the trials may use."""
+        return Share(
+            at_once=self.at_once, cpus=self.cpus, gpus=self.gpus, threads=self.threads, max_failures=self.max_failures
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialJobOptions(TrialOptions, JobOptions):
+    """Options of every verb that trains one recipe several times on one set of examples."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedOptions(TrialOptions):
+    """Options of every verb that trains a recipe with several seeds."""
+
+    seeds: Sequence[int]
+
+    @property
+    def distinct_seeds(self) -> tuple[int, ...]:
+        """Each seed once."""
+        return tuple(dict.fromkeys(self.seeds))
+
+
+def add_trial_options(parser: argparse.ArgumentParser) -> None:
+    """The fields of `TrialOptions`."""
+    options.add_training_options(parser, "trial", cpus=Share.cpus, max_failures=Share.max_failures)
+    parser.add_argument(
+        "--at-once",
+        type=int,
+        default=0,
+        help="concurrent trials; 0 is as many as the cores allow, or all if nodes may join the cluster "
+        "(default: %(default)s)",
+    )
+
+
+def add_seeds(parser: argparse.ArgumentParser, help_text: str) -> None:
+    """`--seeds`, which `SeedOptions` adds."""
+    parser.add_argument(
+        "--seeds", nargs="+", type=int, default=[1, 2, 3], metavar="SEED", help=f"{help_text} (default: 1 2 3)"
+    )
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One training among several.
+
+    Attributes:
+        varied: the `key=value` assignments in which it differs from the others, for name and parameters of its run.
+    """
+
+    job: Job
+    varied: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the trial's run."""
+        return " ".join([self.job.recipe.name, *self.varied])
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a trial ended.
+
+    Attributes:
+        metric: the task's objective on dev at the best checkpoint; None without dev examples, or if the trial failed or
+            diverged, see `error`.
+        seconds: duration of the training; None if it failed or was finished before.
+        error: one line; empty if there is none.
+    """
+
+    trial: Trial
+    metric: float | None
+    seconds: float | None = None
+    error: str = ""
+
+
+def planned(chosen: TrialJobOptions, varied: Iterable[Sequence[str]]) -> list[Trial]:
+    """A trial for each list of assignments, in a folder called like them. All recipes are resolved here."""
+    start = tracked_training.starting_checkpoints(chosen.init, chosen.tracking_uri)
+    examples, out = sources.absolute(chosen.examples), sources.absolute(chosen.out)
+    fetch = registered.fetcher(chosen.tracking_uri)
+    return [
+        Trial(
+            Job(
+                recipes.load(chosen.recipe, [*chosen.overrides, *assignments]),
+                examples,
+                sources.join(out, ",".join(assignments)),
+                start,
+                fetch,
+            ),
+            tuple(assignments),
+        )
+        for assignments in varied
+    ]
+
+
+def show_plan(trials: Sequence[Trial], chosen: TrialJobOptions) -> int:
+    """Write the plan of a dry run. Returns exit status 0."""
+    first = trials[0].job
+    plan = {"examples": first.examples, "init": chosen.init, **vars(chosen.share())}
+    return terminal.show_plan(first.recipe, {**plan, "checkpoints": [trial.job.out for trial in trials]})
+
+
+def check(trials: Iterable[Trial]) -> dict[str, CheckedJob]:
+    """The jobs that are not finished, by name of the trial.
+
+    Raises:
+        CheckpointError, InputError: if a job cannot be trained into its folder.
+    """
+    return {trial.name: inputs.check(trial.job, workers=1) for trial in trials if not jobs.finished(trial.job)}
+
+
+def claim(out: str, identity: Mapping[str, object], kind: str) -> None:
+    """Mark `out` as the folder of the trials with this identity, in the way of a training.
+
+    Args:
+        kind: names the trials in the error, for example "a sweep over another key".
+    """
+    file = sources.join(out, jobs.JOB)
+    if sources.exists(file) and json.loads(sources.read_bytes(file)) != identity:
+        raise CheckpointError(f"{out} holds another training, or {kind}; give another --out, or delete that folder")
+    shards.write_bytes(json.dumps(identity).encode(), out, jobs.JOB)
+
+
+def open_whole(trials: Sequence[Trial], chosen: TrialJobOptions, varied: Sequence[str]) -> Run:
+    """The run of all trials, with the recipe of the first; `varied` names the keys that differ."""
+    first = trials[0].job
+    whole = replace(first, out=sources.absolute(chosen.out))
+    return tracking.open_run(whole, Card.read(first.examples), chosen.tracking, varied)
+
+
+def train(
+    trials: Sequence[Trial], waiting: Mapping[str, CheckedJob], parent: Run, chosen: TrialOptions
+) -> list[Result]:
+    """Train the jobs that are not finished, each in a run of its own. How every trial ended, in the order of `trials`.
+
+    Args:
+        waiting: see `check`.
+    """
+    ended = _train_waiting(trials, waiting, parent, chosen) if waiting else {}
+    results: list[Result] = []
+    for trial in trials:
+        if trial.name not in waiting:
+            tracked_training.close_finished(trial.job, chosen.tracking_uri, "")
+        one = ended.get(trial.name, Ended())
+        results.append(Result(trial, None, error=one.error) if one.error else finished(trial, one.seconds))
+    return results
+
+
+def train_every(trials: Sequence[Trial], waiting: Mapping[str, CheckedJob], parent: Run, chosen: TrialOptions) -> None:
+    """`train`. Raises LayoutrayError with the reasons if a training has failed; the others are finished then."""
+    if failures := reasons(train(trials, waiting, parent, chosen)):
+        raise LayoutrayError(f"trainings have failed; the same command trains only these again\n{failures}")
+
+
+def reasons(results: Iterable[Result]) -> str:
+    """Why trials have failed, a line for each; empty if none has."""
+    return "\n".join(f"{one.trial.name}: {one.error}" for one in results if one.error)
+
+
+def finished(trial: Trial, seconds: float | None = None) -> Result:
+    """The result of a trial whose job is finished."""
+    metric = jobs.best_objective(trial.job)
+    if metric is not None and not math.isfinite(metric):  # earlier versions have finished such trainings
+        return Result(trial, None, seconds, f"{objective(trial)} is {metric}: the training has diverged")
+    return Result(trial, metric, seconds)
+
+
+def objective(trial: Trial) -> str:
+    """Name of the metric that trials are compared by."""
+    return f"dev.{trial.job.recipe.task.objective[0]}"
+
+
+def _train_waiting(
+    trials: Sequence[Trial], waiting: Mapping[str, CheckedJob], parent: Run, chosen: TrialOptions
+) -> dict[str, Ended]:
+    tracked_training.describe_start(next(iter(waiting.values())))
+    opened: dict[str, Run] = {}
+    try:
+        for trial in trials:
+            if job := waiting.get(trial.name):
+                opened[trial.name] = tracking.open_run(job.job, job.card, chosen.tracking, trial.varied, parent)
+        terminal.say(f"{len(opened)} trials; MLflow shows their progress in run {parent.run_id}")
+        work = partial(_train, {name: checked.job for name, checked in waiting.items()}, opened)
+        with connect():
+            ended = run_each([*waiting], work, chosen.share(), lambda name: terminal.say(f"{name} has ended"))
+    except BaseException:
+        for run in opened.values():
+            if not run.finished:
+                run.finish("FAILED")
+        raise
+    for name, one in ended.items():
+        if one.error:
+            opened[name].client.log_text(opened[name].run_id, one.trace, "error.txt")
+            opened[name].finish("FAILED")
+    return ended
+
+
+def _train(waiting: Mapping[str, Job], opened: Mapping[str, Run], name: str, device: torch.device) -> None:
+    """The work of a trial's process."""
+    job, run = waiting[name], opened[name]
+    reporter = CompositeReporter(tracking.reporters(job, run))
+    train_in_place(inputs.prepare(job, workers=1), worlds.single_process(device), reporter)
+    tracking.close_run(job, run)
