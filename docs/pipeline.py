@@ -58,7 +58,7 @@ STAGES = (
 )
 BASES = (
     Base("cli recipe", "one module a verb, one TOML file a run; demo runs the whole chain", "demo"),
-    Base("cluster", "the same work on Ray (Data, Train, Tune, Serve): one machine or many"),
+    Base("cluster", "the same work on Ray (Data, Train, Serve): one machine or many"),
     Base("tracking", "runs, models, champion and candidate in MLflow"),
     Base("document store", "words, pages and answers; tables as Parquet and Arrow, in folders or buckets"),
 )
