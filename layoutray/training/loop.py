@@ -183,9 +183,10 @@ class Loop:
         total = torch.zeros((), device=self.world.device)
         for number, part in enumerate(parts):
             # Gradients are averaged over workers once a step, in the backward pass of the last micro-batch.
-            is_last = number == len(parts) - 1
-            apart = isinstance(self._wrapped, DistributedDataParallel) and not is_last
-            with self._wrapped.no_sync() if apart else contextlib.nullcontext():
+            synchronisation = contextlib.nullcontext()
+            if isinstance(self._wrapped, DistributedDataParallel) and number < len(parts) - 1:
+                synchronisation = self._wrapped.no_sync()
+            with synchronisation:
                 loss = self._forward(part)
                 (loss * scale).backward()
             total += loss.detach()
