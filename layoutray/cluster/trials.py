@@ -71,10 +71,9 @@ def run_each(
             )
     at_once = share.at_once or (len(names) if grows() else max(int(num_workers() / share.cpus), 1))
     # Ray would give the process of a trial to the next one; `max_calls` ends it.
-    remote: Any = ray.remote(
+    trial: Any = ray.remote(
         num_cpus=share.cpus, num_gpus=resources["GPU"], max_calls=1, max_retries=share.max_failures
-    )
-    trial = remote(_trial)
+    )(_trial)
     waiting, running, results = deque(names), dict[Any, str](), dict[str, Ended]()
     try:
         while waiting or running:

@@ -183,9 +183,10 @@ class Loop:
         total = torch.zeros((), device=self.world.device)
         for number, part in enumerate(parts):
             # Gradients are averaged over workers once a step, in the backward pass of the last micro-batch.
-            model, is_last = self._wrapped, number == len(parts) - 1
-            syncs = is_last or not isinstance(model, DistributedDataParallel)
-            with contextlib.nullcontext() if syncs else model.no_sync():
+            synchronisation = contextlib.nullcontext()
+            if isinstance(self._wrapped, DistributedDataParallel) and number < len(parts) - 1:
+                synchronisation = self._wrapped.no_sync()
+            with synchronisation:
                 loss = self._forward(part)
                 (loss * scale).backward()
             total += loss.detach()
