@@ -166,17 +166,16 @@ def _add(parser: argparse.ArgumentParser, setting: Field[Any], option: Option) -
     if setting.type is bool:
         parser.add_argument(flag, dest=setting.name, action="store_true", help=option.help)
         return
-    kinds: dict[Any, dict[str, Any]] = {dict: {"action": "append", "default": []}, tuple: {"nargs": "+"}}
-    default: Any = setting.default
-    given: dict[str, Any] = {
-        "default": default if option.unit == 1 else default / option.unit,
-        **kinds.get(get_origin(setting.type), {}),
-    }
+    values: dict[str, Any] = {"default": setting.default if option.unit == 1 else setting.default / option.unit}
+    if get_origin(setting.type) is dict:
+        values = {"action": "append", "default": []}
+    elif get_origin(setting.type) is tuple:
+        values["nargs"] = "+"
     parser.add_argument(
         flag,
         dest=setting.name,
         type=(get_args(setting.type) or (setting.type,))[0],
         help=option.help,
         metavar=option.metavar or flag.removeprefix("--").upper(),
-        **given,
+        **values,
     )
