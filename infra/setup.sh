@@ -41,7 +41,7 @@ environment() {
         "$python" -m venv --clear "$venv"
     fi
     echo "layoutray: installing into $venv; the first time takes some minutes"
-    "$venv/bin/python" -m pip install --progress-bar off --constraint constraints.txt --editable '.[dev,pretrained]'
+    "$venv/bin/python" -m pip install --progress-bar off --constraint constraints.txt --editable '.[all,dev,pretrained]'
 }
 
 chromium() {

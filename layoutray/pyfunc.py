@@ -20,7 +20,7 @@ from layoutray.errors import DocumentError
 from layoutray.inference.generation import TextGenerator
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
-from layoutray.recipe import recipes
+from layoutray.recipe.ingest import load_ingest
 from layoutray.serving import answer, failures, submission
 from layoutray.serving.failures import ApiError
 from layoutray.serving.limits import Limits
@@ -99,7 +99,7 @@ def _load_pyfunc(folder: str, model_config: Mapping[str, str]) -> DocumentModel:
     registered = Path(folder, _REGISTERED)
     label = str(yaml.safe_load(registered.read_text())["model_version"]) if registered.is_file() else ""
     version = load_version(Version(folder, label), str, 1, devices.first_visible())
-    return DocumentModel(version, recipes.load_ingest(model_config["recipe"]).recognition)
+    return DocumentModel(version, load_ingest(model_config["recipe"]).recognition)
 
 
 def _plain(value: np.ndarray | np.generic) -> Any:

@@ -13,6 +13,7 @@ from layoutray.recipe import recipes
 from layoutray.recipe.recipes import Recipe
 from layoutray.store import sources
 from layoutray.store.card import Card
+from layoutray.tasks import WritesTexts
 from layoutray.tracking import registered
 
 
@@ -78,4 +79,22 @@ def _summarise(card: Card, training_recipe: Recipe, out: str) -> None:
             f"{card.contradictory} of {card.values} field values contradict others of their document and were left "
             f"out: {see}"
         )
-    terminal.say_cuts(training_recipe, card.cut, card.texts_cut, f": {see}")
+    say_cuts(training_recipe, card.cut, card.texts_cut, f": {see}")
+
+
+def say_cuts(recipe: Recipe, documents: int, texts: int, where: str = "") -> None:
+    """Say how many documents and target texts were truncated. Says nothing for a count of 0.
+
+    Args:
+        where: appended to the message; how to list them.
+    """
+    if documents:
+        limit = recipe.max_length
+        terminal.say(
+            f"{documents} documents have more tokens than max_length, {limit}; only their beginning is read{where}"
+        )
+    if texts and isinstance(recipe.task, WritesTexts):
+        limit = recipe.task.writing.max_length
+        terminal.say(
+            f"{texts} target texts have more tokens than task.writing.max_length, {limit}; they are truncated{where}"
+        )

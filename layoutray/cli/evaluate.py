@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from layoutray.cli.encode import say_cuts
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.evaluation_options import EvaluationOptions, add_evaluation_options
 from layoutray.cli.shared.tracked_evaluation import MeasuredPages
@@ -86,7 +87,7 @@ def _show(evaluation: Evaluation, metrics: Mapping[str, float], recipe: Recipe, 
     terminal.show_table(title, ("metric", "value"), sorted(metrics.items()))
     if encoded.failed_pages:
         terminal.say(f"{encoded.failed_pages} pages could not be encoded and are not in these numbers")
-    terminal.say_cuts(recipe, encoded.cut_documents, encoded.cut_texts)
+    say_cuts(recipe, encoded.cut_documents, encoded.cut_texts)
 
 
 def _report(

@@ -12,8 +12,7 @@ from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest, plan_ingest
 from layoutray.prepare.estimate import Estimate, estimate
 from layoutray.prepare.output import Output
-from layoutray.recipe import recipes
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe, load_ingest
 from layoutray.store import sources
 
 
@@ -41,11 +40,11 @@ class IngestOptions(RecipeOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parse(arguments)
-    ingest_recipe = recipes.load_ingest(chosen.recipe, chosen.overrides)
+    ingest_recipe = load_ingest(chosen.recipe, chosen.overrides)
     if chosen.dry_run:
         return terminal.show_plan(ingest_recipe, _plan(chosen, ingest_recipe))
     source, out = sources.absolute(chosen.source), sources.absolute(chosen.out)
-    with ProgressDisplay() as progress, connect():
+    with ProgressDisplay() as progress, connect(gpus=0):
         manifest = ingest(source, out, ingest_recipe, limit=chosen.limit, workers=chosen.workers, progress=progress)
     ingest_summary.show(manifest, chosen.out)
     ingest_summary.check_dead_rate(manifest, chosen.max_dead_rate, chosen.out)

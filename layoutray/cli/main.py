@@ -4,7 +4,7 @@ import importlib
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
-from layoutray.cli.verbs import GROUPS, VERBS
+from layoutray.cli.verbs import GROUPS, VERBS, needs_extra
 
 _HELP = ("-h", "--help")
 
@@ -34,8 +34,12 @@ def _refuse(name: str, known: Iterable[str]) -> int:
 def _run(name: str, arguments: Sequence[str]) -> int:
     from layoutray.cli.shared import terminal  # not needed for `--help`
 
-    module, _, function = VERBS[name].function.partition(":")
-    return terminal.run(lambda: getattr(importlib.import_module(module, __package__), function)(arguments))
+    def verb() -> int:
+        module, _, function = VERBS[name].function.partition(":")
+        with needs_extra(name):
+            return getattr(importlib.import_module(module, __package__), function)(arguments)
+
+    return terminal.run(verb)
 
 
 def _show_version() -> int:

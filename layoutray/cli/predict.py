@@ -15,8 +15,7 @@ from layoutray.cluster.ingest import ingest
 from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import Prediction, predict
 from layoutray.cluster.write import WrittenTexts, write
-from layoutray.recipe import recipes
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe, load_ingest
 from layoutray.store import sources
 from layoutray.store.data_set import DataSet
 from layoutray.tasks import WritesTexts
@@ -46,7 +45,7 @@ class PredictOptions(RecipeOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parse(arguments)
-    ingest_recipe = recipes.load_ingest(chosen.recipe, chosen.overrides)
+    ingest_recipe = load_ingest(chosen.recipe, chosen.overrides)
     if chosen.dry_run:
         return terminal.show_plan(
             ingest_recipe, {"checkpoint": chosen.checkpoint, "source": chosen.source, "answers": chosen.out}

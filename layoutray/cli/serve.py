@@ -21,14 +21,14 @@ from layoutray.cluster.endpoint.settings import MODEL_MEMORY_MIB, ServeSettings
 from layoutray.devices import CPU
 from layoutray.errors import InputError
 from layoutray.ocr import engines
-from layoutray.recipe import recipes
+from layoutray.recipe.ingest import load_ingest
 from layoutray.review.store import ReviewStore
 from layoutray.serving.access.keys import KeyStore
 from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.limits import Limits
 from layoutray.serving.model import Version, load_model, served_path, weights_bytes
 from layoutray.store import sources
-from layoutray.tracking import registered, runs, stores
+from layoutray.tracking import registered, stores
 
 _ANY_HOST = "0.0.0.0"
 
@@ -79,7 +79,7 @@ class ServeOptions(RecipeOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parse(arguments)
-    ingest_recipe = recipes.load_ingest(chosen.recipe, chosen.overrides)
+    ingest_recipe = load_ingest(chosen.recipe, chosen.overrides)
     if chosen.dry_run:
         return terminal.show_plan(
             ingest_recipe, {"checkpoint": chosen.checkpoint, "host": chosen.host, "port": chosen.port}
@@ -170,12 +170,12 @@ def serve(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = N
 
 def following(model: str, uri: str) -> Lookup | None:
     """Gives the version that `model` names at the time of the call; None if it always names the same one."""
-    return partial(_version_now, runs.absolute(uri), model) if registered.has_alias(model) else None
+    return partial(_version_now, stores.absolute(uri), model) if registered.has_alias(model) else None
 
 
 def finder(uri: str) -> Find:
     """Gives the version that a model names at the time of the call."""
-    return partial(_version_now, runs.absolute(uri))
+    return partial(_version_now, stores.absolute(uri))
 
 
 def _version_now(uri: str, model: str) -> Version:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from layoutray import checkpoint
 from layoutray.recipe import recipes
+from layoutray.recipe.ingest import load_ingest
 from layoutray.tasks import TagsWords, WritesTexts
 from layoutray.version import VERSION
 
@@ -49,7 +50,7 @@ def files(folder: Path) -> Generator[tuple[list[Path], dict[str, str]]]:
     with tempfile.TemporaryDirectory() as scratch:
         model = Path(scratch, "model")
         if isinstance(recipe.task, TagsWords | WritesTexts):
-            facts |= {"recognition": RECOGNITION, "ocr_engine": recipes.load_ingest(RECOGNITION).recognition.engine}
+            facts |= {"recognition": RECOGNITION, "ocr_engine": load_ingest(RECOGNITION).recognition.engine}
             _save(model, folder / checkpoint.EXAMPLE, facts)
         yield [*filter(Path.is_file, own), *model.glob("*")], facts
 

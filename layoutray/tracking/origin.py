@@ -1,9 +1,6 @@
 """Where a run comes from: the command, the person and the commit, as tags that MLflow's UI knows."""
 
 import getpass
-import re
-import shlex
-from collections.abc import Sequence
 from pathlib import Path
 
 from mlflow.utils import mlflow_tags
@@ -11,13 +8,6 @@ from mlflow.utils.git_utils import get_git_commit
 
 COMMAND = "command"
 """Tag with the command that makes the run again."""
-
-_PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
-
-
-def command_line(program: str, arguments: Sequence[str]) -> str:
-    """The command `program` with `arguments` as a shell takes it, without names and passwords in addresses."""
-    return _PASSWORD.sub("", f"{program} {shlex.join(arguments)}".strip())
 
 
 def tags(command: str) -> dict[str, str]:

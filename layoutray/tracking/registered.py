@@ -1,21 +1,24 @@
-"""Registered models: what a name of MLflow's registry means, and where a process reads its checkpoint."""
+"""Registered models: what a name of MLflow's registry means, and where a process reads its checkpoint.
+
+MLflow is imported only for `models:/`, because a node that reads its checkpoints from folders needs none.
+"""
 
 import hashlib
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from mlflow.artifacts import download_artifacts
-from mlflow.exceptions import MlflowException
-from mlflow.tracking import MlflowClient
-
 from layoutray.checkpoint import Fetch
-from layoutray.errors import InputError
+from layoutray.errors import InputError, MissingDependencyError
 from layoutray.store import sources
 from layoutray.store.local_copies import local_copy
 from layoutray.tracking.stores import absolute, without_password
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
 
 CHAMPION = "champion"
 """Alias of the version to serve: `models:/NAME@champion`."""
@@ -41,7 +44,7 @@ def resolve(model: str, uri: str) -> str:
         return sources.absolute(model)
     name, separator, alias = model.removeprefix(_MODELS).partition("@")
     with refused(model, uri):
-        client = MlflowClient(tracking_uri=uri)
+        client = _client(uri)
         if separator:
             return f"{_MODELS}{name}/{client.get_model_version_by_alias(name, alias).version}"
         name, _, number = name.partition("/")
@@ -71,7 +74,7 @@ def fetch(resolved: str, uri: str) -> str:
         return resolved
     name, _, number = resolved.removeprefix(_MODELS).partition("/")
     with refused(resolved, uri):
-        address = MlflowClient(tracking_uri=uri).get_model_version_download_uri(name, number)
+        address = _client(uri).get_model_version_download_uri(name, number)
         if address.startswith("s3://"):
             return address
         local = sources.local_path(address) if urlsplit(address).scheme in ("", "file") else None
@@ -94,12 +97,27 @@ def checkpoint_folder(model: str, uri: str) -> tuple[str, str]:
 
 @contextmanager
 def refused(model: str, uri: str) -> Generator[None]:
-    """Raise InputError for MLflow's exceptions, whose messages may contain a password."""
+    """Raise InputError for MLflow's exceptions, whose messages may contain a password.
+
+    Also raises MissingDependencyError if MLflow is not installed.
+    """
+    try:
+        from mlflow.exceptions import MlflowException
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError.of_extra(model, "tracking", error) from error
     try:
         yield
     except MlflowException as error:
         raise InputError(f"MLflow at {without_password(uri)} cannot provide {model}: {error.error_code}") from None
 
 
+def _client(uri: str) -> "MlflowClient":
+    from mlflow.tracking import MlflowClient
+
+    return MlflowClient(tracking_uri=uri)
+
+
 def _download(address: str, uri: str, folder: Path) -> Path:
+    from mlflow.artifacts import download_artifacts
+
     return Path(download_artifacts(address, dst_path=str(folder), tracking_uri=uri))

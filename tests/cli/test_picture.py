@@ -1,19 +1,19 @@
 """Pictures by command: of a page and a checkpoint as they lie on disk, and of histories."""
 
 import dataclasses
+import json
 import re
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
-from layoutray import checkpoint
+from layoutray import checkpoint, config
 from layoutray.checkpoint import Checkpoint
 from layoutray.cli.main import main
 from layoutray.cli.picture import curves
 from layoutray.cli.picture import selection as selection_picture
 from layoutray.inference.generation import TextGenerator
-from layoutray.recipe import recipes
 from layoutray.report.attention_map import RAMP
 from layoutray.store import codec, shards
 from layoutray.tracking import runs
@@ -177,7 +177,9 @@ def test_a_selection_needs_a_model_that_writes(here: Path, capsys: pytest.Captur
 def trained(folder: Path, seed: int, **train: int) -> str:
     """What a training leaves in `folder` of its perplexity: it depends on the seed."""
     folder.mkdir()
-    (folder / "recipe.json").write_text(recipes.to_json(dataclasses.replace(recipe("masked_lm", **train), seed=seed)))
+    (folder / "recipe.json").write_text(
+        json.dumps(config.to_dict(dataclasses.replace(recipe("masked_lm", **train), seed=seed)))
+    )
     lines = JsonLines(folder / "history.jsonl")
     for step in (10, 20):
         lines.metrics(step, {"dev.perplexity": 100.0 * seed / step})

@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not letters:
         terminal.say(f"{chosen.folder} has no such dead letters")
         return 0
-    with ProgressDisplay() as progress, connect():
+    with ProgressDisplay() as progress, connect(gpus=0):
         folder = sources.absolute(chosen.folder)
         manifest = replay(folder, letters, chosen.overrides, workers=chosen.workers, progress=progress)
     ingest_summary.show(manifest, chosen.folder)

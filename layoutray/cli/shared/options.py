@@ -2,6 +2,8 @@
 
 import argparse
 import math
+import re
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +12,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from layoutray.cli.verbs import VERBS
+
+_PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 
 Options = TypeVar("Options")
 Training = TypeVar("Training", bound="TrainingOptions")
@@ -70,10 +74,13 @@ def parse(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: 
 
 def parse_training(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: type[Training]) -> Training:
     """`parse` for the options of a verb that trains, which are a `kind` of `TrainingOptions`."""
-    from layoutray.tracking.origin import command_line  # imports MLflow
-
     given = sys.argv[1:] if arguments is None else arguments
     return kind(command=command_line(made.prog, given), **vars(made.parse_args(arguments)))
+
+
+def command_line(program: str, arguments: Sequence[str]) -> str:
+    """The command `program` with `arguments` as a shell takes it, without names and passwords in addresses."""
+    return _PASSWORD.sub("", f"{program} {shlex.join(arguments)}".strip())
 
 
 def add_recipe(made: argparse.ArgumentParser, kind: str) -> None:

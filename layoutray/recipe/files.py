@@ -1,0 +1,33 @@
+"""Files of recipes: TOML on disk, a nested dict in memory."""
+
+import importlib.resources
+from collections.abc import Sequence
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from layoutray import config
+from layoutray.errors import RecipeError
+
+RECIPES = importlib.resources.files("layoutray") / "recipe" / "shipped"
+"""The shipped recipes, as TOML files."""
+
+
+def read(recipe: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """The values of a TOML file, or of the shipped recipe of that name, with `KEY=VALUE` overrides.
+
+    Raises:
+        RecipeError: if there is no such file or recipe, or an override cannot be applied.
+    """
+    return config.override(config.read_toml(_find(recipe)), overrides)
+
+
+def _find(recipe: str) -> Traversable:
+    path = Path(recipe)
+    if path.suffix == ".toml":
+        return path
+    shipped = RECIPES / f"{recipe}.toml"
+    if not shipped.is_file():
+        known = sorted(file.name.removesuffix(".toml") for file in RECIPES.iterdir())
+        raise RecipeError(f"no recipe called {recipe!r}; shipped: {', '.join(known)}; or give the path of a .toml file")
+    return shipped
