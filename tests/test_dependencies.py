@@ -187,7 +187,7 @@ def test_every_extra_is_explained() -> None:
 
 def test_every_dependency_has_a_reason() -> None:
     guide = (REPOSITORY / "CONTRIBUTING.md").read_text().partition("## Dependencies")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| (`[^|]+) \| ([^|]*) \| [^|]+ \|$", guide, re.M)
+    rows = re.findall(r"^\| (`[^|]+)\|([^|]*)\| [^|]+ \|$", guide, re.M)
     stated = {
         (name, extra)
         for names, extras in rows
