@@ -11,7 +11,8 @@ from layoutray.cli.encode import say_cuts
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.evaluation_options import EvaluationOptions, add_evaluation_options
 from layoutray.cli.shared.tracked_evaluation import MeasuredPages
-from layoutray.errors import DocumentError
+from layoutray.cli.verbs import needs_extra
+from layoutray.errors import DocumentError, InputError
 from layoutray.evaluation.evaluate import Evaluation, WordEvaluation, evaluate
 from layoutray.evaluation.measurement import metrics_under_noise
 from layoutray.evaluation.page_selection import PageSelection
@@ -40,20 +41,47 @@ class EvaluateOptions(EvaluationOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse(_parser(), arguments, EvaluateOptions)
+    text = json_text.dumps(_measure(chosen), indent=2) + "\n"
+    sys.stdout.write(text)
+    if chosen.json:
+        chosen.json.write_text(text, encoding="utf-8")
+    return 0
+
+
+@needs_extra("evaluate")
+def measure(checkpoint: str | Path, pages: str | Path | Sequence[str | Path], **given: Any) -> dict[str, Any]:
+    """Measure a checkpoint on labelled pages; also logs the metrics to the MLflow run of its training.
+
+    Args:
+        checkpoint: folder, s3:// address, or `models:/NAME@ALIAS`.
+        pages: folders that `ingest` has written.
+        given: other options of the verb, such as `split`, `truth`, `beams` and `noise`.
+
+    Returns:
+        The report: `metrics` by name, and what they were measured on.
+
+    Raises:
+        InputError: if there is no such option, or there are no pages of the split.
+        CheckpointError: if the checkpoint is incomplete.
+    """
+    folders = [str(pages)] if isinstance(pages, str | Path) else [str(folder) for folder in pages]
+    if not folders:
+        raise InputError("no folder of pages is given; give one that `layoutray ingest` has written")
+    parsed = options.parse(_parser(), ["--", str(checkpoint), *folders], EvaluateOptions)
+    return _measure(options.with_options(parsed, given))
+
+
+def _measure(chosen: EvaluateOptions) -> dict[str, Any]:
     selection = chosen.selection()
     tracked = chosen.load()
     evaluation = evaluate(tracked.loaded, selection, beams=chosen.beams, truth=chosen.truth)
     metrics = evaluation.metrics | metrics_under_noise(tracked.loaded, selection, chosen.noise)
     _show(evaluation, metrics, tracked.loaded.recipe, selection)
     measured = MeasuredPages(selection)
-    text = json_text.dumps(_report(evaluation, metrics, chosen.checkpoint, measured), indent=2) + "\n"
-    sys.stdout.write(text)
-    if chosen.json:
-        chosen.json.write_text(text, encoding="utf-8")
     if run := tracked.run():
         measured.log(run, int(tracked.loaded.metrics["step"]), metrics)
         _log_pictures(evaluation, run, selection.name)
-    return 0
+    return _report(evaluation, metrics, chosen.checkpoint, measured)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -16,7 +16,7 @@ from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.options import RecipeOptions
 from layoutray.cluster.connect import connect
 from layoutray.cluster.endpoint.application import Application, build_app, running
-from layoutray.cluster.endpoint.served_version import Find, Lookup, own_version
+from layoutray.cluster.endpoint.served_version import Find, Lookup
 from layoutray.cluster.endpoint.settings import MODEL_MEMORY_MIB, ServeSettings
 from layoutray.devices import CPU
 from layoutray.errors import InputError
@@ -78,20 +78,33 @@ class ServeOptions(RecipeOptions):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = _parse(arguments)
-    ingest_recipe = load_ingest(chosen.recipe, chosen.overrides)
+    chosen = parse(arguments)
     if chosen.dry_run:
-        return terminal.show_plan(
-            ingest_recipe, {"checkpoint": chosen.checkpoint, "host": chosen.host, "port": chosen.port}
-        )
+        plan = {"checkpoint": chosen.checkpoint, "host": chosen.host, "port": chosen.port}
+        return terminal.show_plan(load_ingest(chosen.recipe, chosen.overrides), plan)
+    settings, fetch, lookup, find = parts(chosen)
+    path = check(settings, fetch, find)
+    key = '-H "Authorization: Bearer KEY" ' if settings.keys else ""
+    with connect(), contextlib.suppress(KeyboardInterrupt):
+        for number in (signal.SIGINT, signal.SIGTERM):  # after connecting, which installs Ray's own handlers
+            signal.signal(number, signal.default_int_handler)
+        with running(settings, fetch=fetch, lookup=lookup, find=find) as url:
+            terminal.say(f"serving at {url} (API: {url}/docs); try: curl {key}-F file=@page.png {url}{path}")
+            threading.Event().wait()
+    terminal.say("stopped")
+    return 0
+
+
+def parts(chosen: ServeOptions) -> tuple[ServeSettings, Fetch, Lookup | None, Find]:
+    """Settings of the endpoint, and the arguments of `build_app`."""
     name = registered.resolve(chosen.checkpoint, chosen.tracking_uri)
-    return serve(
+    return (
         ServeSettings(
             checkpoint=name,
             model_version=registered.version_of(name),
             models=_named(chosen.models),
             model_memory_mib=chosen.model_memory,
-            recognition=ingest_recipe.recognition,
+            recognition=load_ingest(chosen.recipe, chosen.overrides).recognition,
             limits=Limits(timeout_s=chosen.timeout, keep_jobs_s=chosen.keep_jobs * 3600),
             ocr_replicas=chosen.ocr_replicas,
             model_replicas=chosen.model_replicas,
@@ -138,12 +151,8 @@ def application(arguments: dict[str, Any]) -> Application:
     return build_app(named, registered.fetcher(uri), lookup, finder(uri))
 
 
-def serve(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = None, find: Find = own_version) -> int:
-    """Serve until the process is told to stop; says where, and how to call the endpoint.
-
-    Args:
-        fetch, lookup, find: see `build_app`.
-    """
+def check(settings: ServeSettings, fetch: Fetch, find: Find) -> str:
+    """Raise the error of a part that is broken or missing. Returns the path of the model's answers."""
     # Fail here with one clear line if OCR engine, checkpoint, ledger or key file is broken;
     # a replica would fail with many retries.
     path = served_path(load_model(checkpoint.load(fetch(settings.checkpoint)), settings.beams, CPU))
@@ -157,15 +166,7 @@ def serve(settings: ServeSettings, fetch: Fetch = str, lookup: Lookup | None = N
         ReviewStore.open(settings.review).close()
     if settings.keys:
         KeyStore.open(settings.keys).close()
-    key = '-H "Authorization: Bearer KEY" ' if settings.keys else ""
-    with connect(), contextlib.suppress(KeyboardInterrupt):
-        for number in (signal.SIGINT, signal.SIGTERM):  # after connecting, which installs Ray's own handlers
-            signal.signal(number, signal.default_int_handler)
-        with running(settings, fetch=fetch, lookup=lookup, find=find) as url:
-            terminal.say(f"serving at {url} (API: {url}/docs); try: curl {key}-F file=@page.png {url}{path}")
-            threading.Event().wait()
-    terminal.say("stopped")
-    return 0
+    return path
 
 
 def following(model: str, uri: str) -> Lookup | None:
@@ -203,7 +204,7 @@ def _require_budget(name: str, weights: int, model_memory_mib: float) -> None:
         )
 
 
-def _parse(arguments: Sequence[str] | None) -> ServeOptions:
+def parse(arguments: Sequence[str] | None) -> ServeOptions:
     parser = options.parser("serve")
     options.add_checkpoint(parser)
     _add_models(parser)

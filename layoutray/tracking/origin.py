@@ -11,9 +11,13 @@ COMMAND = "command"
 
 
 def tags(command: str) -> dict[str, str]:
-    """Tags of a run that `command` has started: source, command, login name and commit, those that are known."""
+    """Tags of a run that `command` has started: source, command, login name and commit, those that are known.
+
+    Args:
+        command: `layoutray VERB ...` in a shell, or `layoutray.VERB(...)` in Python.
+    """
     known = {
-        mlflow_tags.MLFLOW_SOURCE_NAME: " ".join(command.split()[:2]),
+        mlflow_tags.MLFLOW_SOURCE_NAME: " ".join(command.partition("(")[0].split()[:2]),
         mlflow_tags.MLFLOW_SOURCE_TYPE: "LOCAL",
         COMMAND: command,
         mlflow_tags.MLFLOW_USER: _login_name(),

@@ -1,17 +1,20 @@
 """Options that several verbs share, each declared once. `parse` turns the parsed options into the verb's dataclass."""
 
 import argparse
+import dataclasses
+import inspect
 import math
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from layoutray.cli.verbs import VERBS
+from layoutray.errors import InputError
 
 _PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 
@@ -72,10 +75,36 @@ def parse(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: 
     return kind(**vars(made.parse_args(arguments)))
 
 
+def parse_for(
+    made: argparse.ArgumentParser, arguments: Sequence[str] | None, function: Callable[..., object]
+) -> dict[str, Any]:
+    """The parsed `arguments` by name. An option that is not given has the default of that parameter of `function`."""
+    defaults = {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
+    stated = {name: default for name, default in defaults.items() if default is not inspect.Parameter.empty}
+    # Options that may be repeated append to their default.
+    made.set_defaults(**{name: list(value) if value == () else value for name, value in stated.items()})
+    return vars(made.parse_args(arguments))
+
+
 def parse_training(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: type[Training]) -> Training:
     """`parse` for the options of a verb that trains, which are a `kind` of `TrainingOptions`."""
     given = sys.argv[1:] if arguments is None else arguments
     return kind(command=command_line(made.prog, given), **vars(made.parse_args(arguments)))
+
+
+def with_options(chosen: Options, options: Mapping[str, Any]) -> Options:
+    """`chosen`, the parsed options of a verb, with `options` of a call in Python in their places.
+
+    A path may be a `Path`, and a list with one text may be the text. Raises InputError for an option that the verb
+    does not have.
+    """
+    places = {field.name: getattr(chosen, field.name) for field in dataclasses.fields(cast(Any, chosen))}
+    known = [name for name in places if name not in ("dry_run", "command")]
+    if unknown := [name for name in options if name not in known]:
+        raise InputError(f"unknown option {', '.join(unknown)}; allowed: {', '.join(known)}")
+    given = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
+    listed = {name: [value] for name, value in given.items() if isinstance(value, str) and places[name] == []}
+    return dataclasses.replace(cast(Any, chosen), **given | listed)
 
 
 def command_line(program: str, arguments: Sequence[str]) -> str:
