@@ -17,7 +17,10 @@ import pytest
 import layoutray
 from layoutray.cli import encode, ingest, predict, synthesize
 from layoutray.errors import InputError, RecipeError
+from layoutray.tracking import runs
 from tests.cluster.checkpoints import save_untrained
+from tests.jobs import encode as encode_pages
+from tests.jobs import pages, recipe, recipe_file, write_pages
 from tests.mlflow_store import new_store
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -76,6 +79,26 @@ def test_errors_are_those_of_the_package(tmp_path: Path) -> None:
         layoutray.evaluate(tmp_path, [])
     with pytest.raises(InputError, match="pages is 'letters'; allowed: bills, items, forms"):
         layoutray.synthesize(tmp_path, pages="letters")
+
+
+def test_a_training_is_registered_and_measured(tmp_path: Path) -> None:
+    chosen, store = recipe("entities", steps=2, evaluate_every=0), new_store(tmp_path)
+    examples = encode_pages(tmp_path, chosen, pages(4))
+    out = tmp_path / "model"
+    trained = layoutray.finetune(
+        recipe_file(tmp_path, chosen), Path(examples), out=out, register="forms", tracking_uri=store
+    )
+    assert (trained.checkpoint, trained.metrics["step"]) == (str(out), 2)
+    run = runs.noted(out, store)
+    assert run is not None
+    tags = run.client.get_run(run.run_id).data.tags
+    assert tags["mlflow.source.name"] == "layoutray.finetune"
+    assert tags["command"].startswith("layoutray.finetune('")
+    assert tags["command"].endswith(f"register='forms', tracking_uri={store!r})")
+    write_pages(tmp_path / "pages", pages(4))
+    report = layoutray.evaluate("models:/forms@champion", tmp_path / "pages", split="train", tracking_uri=store)
+    logged = run.client.get_run(run.run_id).data.metrics
+    assert report["metrics"]["f1"] in [value for name, value in logged.items() if name.endswith("/f1")]
 
 
 WITHOUT = """
