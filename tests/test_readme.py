@@ -17,9 +17,9 @@ from layoutray import config
 from layoutray.cli import train
 from layoutray.cli.main import main
 from layoutray.recipe import recipes
+from layoutray.recipe.files import RECIPES
 from layoutray.recipe.ingest import load_ingest
 from layoutray.recipe.mix import load_mix
-from layoutray.recipe.recipes import RECIPES
 from layoutray.store import schema
 from layoutray.training.feed import check_share
 

@@ -145,17 +145,18 @@ def _ingested(
     return ingested
 
 
-def _summarise_texts(done: "WrittenTexts", ingested: str, out: str) -> None:
-    terminal.say(f"{done.answered} documents answered, {_failures(done.failed, ingested)}; texts in {out}")
-    if done.cut:
-        terminal.say(f"{done.cut} of them were truncated: compare the columns `tokens` and `tokens_read`")
+def _summarise(done: "Prediction | WrittenTexts", ingested: str, out: str) -> None:
+    from layoutray.cluster.predict import Prediction
 
-
-def _summarise_pages(done: "Prediction", ingested: str, out: str) -> None:
-    failures = _failures(done.failed, ingested)
-    terminal.say(f"{done.answered} pages answered, {failures}; {done.entities} entities; answers in {out}")
-
-
-def _failures(failed: int, ingested: str) -> str:
-    """The number of failures, and the command that lists their reasons (documents without words are not listed)."""
-    return f"{failed} failed" + (f" (see `layoutray dead-letters list {ingested}`)" if failed else "")
+    # Documents without words fail too, but are no dead letters.
+    failures = f"{done.failed} failed" + (f" (see `layoutray dead-letters list {ingested}`)" if done.failed else "")
+    if isinstance(done, Prediction):
+        terminal.say(f"{done.answered} pages answered, {failures}; {done.entities} entities; answers in {out}")
+    else:
+        terminal.say(f"{done.answered} documents answered, {failures}; texts in {out}")
+        if done.cut:
+            terminal.say(f"{done.cut} of them were truncated: compare the columns `tokens` and `tokens_read`")
+    if not done.new:
+        terminal.say("there was nothing left to answer")
+    if done.fields or done.without_fields:
+        terminal.say(f"{done.fields} field values; {done.without_fields} documents without any")
