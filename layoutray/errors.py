@@ -14,7 +14,7 @@ LayoutrayError
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 
 class LayoutrayError(Exception):
@@ -43,6 +43,11 @@ class TrainingError(LayoutrayError):
 
 class MissingDependencyError(LayoutrayError):
     """A program or package is missing; the message says how to install it."""
+
+    @classmethod
+    def of_extra(cls, what: str, extra: str, cause: ImportError) -> Self:
+        """The error for `what` if a package of an optional dependency group ("extra") of layoutray is not installed."""
+        return cls(f"{what} needs the extra {extra} ({cause}); install: pip install 'layoutray[{extra}]'")
 
 
 class ClusterError(LayoutrayError):

@@ -18,7 +18,7 @@ from layoutray import devices
 from layoutray.errors import ApiError
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
-from layoutray.recipe import recipes
+from layoutray.recipe.ingest import load_ingest
 from layoutray.serving import failures, submission
 from layoutray.serving.in_process import InProcess
 from layoutray.serving.limits import Limits
@@ -88,4 +88,4 @@ def _load_pyfunc(folder: str, model_config: Mapping[str, str]) -> DocumentModel:
     registered = Path(folder, _REGISTERED)
     label = str(yaml.safe_load(registered.read_text())["model_version"]) if registered.is_file() else ""
     version = Loader(devices.first_visible()).load(Version(folder, label))
-    return DocumentModel(version, recipes.load_ingest(model_config["recipe"]).recognition)
+    return DocumentModel(version, load_ingest(model_config["recipe"]).recognition)

@@ -11,7 +11,11 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+import grimp
 import pytest
+
+from layoutray.cli.verbs import EXTRAS as EXTRAS_OF_VERBS
+from layoutray.cli.verbs import VERBS
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
@@ -19,11 +23,11 @@ EXTRAS = PROJECT["optional-dependencies"]
 CORE = "dependencies"
 
 FOLDERS = {
-    "layoutray": {CORE, "postgresql"},
+    "layoutray": {CORE, "all", "postgresql"},
     "pipelines": {CORE},
-    "benchmarks": {CORE, "benchmarks", "dev"},
-    "tests": {CORE, "pretrained", "dev"},
-    "docs": {CORE, "docs", "dev"},
+    "benchmarks": {CORE, "all", "benchmarks", "dev"},
+    "tests": {CORE, "all", "pretrained", "dev"},
+    "docs": {CORE, "all", "docs", "dev"},
 }
 """What each folder may import: the dependencies, and those of extras."""
 
@@ -59,7 +63,8 @@ def declared(group: str) -> set[str]:
     found: set[str] = set()
     for requirement in PROJECT[CORE] if group == CORE else EXTRAS[group]:
         name = normal(re.split(r"[\[<>=!~ ;]", requirement)[0])
-        found |= declared(re.findall(r"\[(.*)\]", requirement)[0]) if name == "layoutray" else {name}
+        extras = re.findall(r"\[(.*)\]", requirement)[0].split(",") if name == "layoutray" else ()
+        found |= set[str]().union(*map(declared, extras)) if extras else {name}
     return found
 
 
@@ -103,10 +108,51 @@ def test_everything_that_is_imported_is_declared(folder: str) -> None:
     assert undeclared == {}
 
 
+MORE_OF_RAY = {("ray", "train"), ("ray", "serve")}
+"""Requirements that add only extras of Ray to those of another group."""
+
+LATER = {
+    ("layoutray.cluster.connect", "layoutray.devices"): "to count GPUs, by verbs that use them",
+    ("layoutray.document.filters", "py3langid"): "by `encode`, for a recipe that filters languages",
+    ("layoutray.document.word_graph", "scipy"): "by `encode` and models, for an encoder that uses the graph",
+    ("layoutray.serving.jobs.postgresql", "psycopg"): "for a ledger in PostgreSQL",
+    ("layoutray.tracking.registered", "mlflow"): "for models:/",
+}
+"""Imports inside functions that most callers do not reach, which need another extra than their verb's."""
+
+
+@cache
+def graph() -> grimp.ImportGraph:
+    made = grimp.build_graph("layoutray", include_external_packages=True)
+    for importer, module in LATER:
+        made.remove_import(importer=importer, imported=module)
+    return made
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_imports_only_the_dependencies_and_its_extra(verb: str) -> None:
+    module = "layoutray.cli" + VERBS[verb].function.partition(":")[0]
+    imported = graph().find_upstream_modules(module) - sys.stdlib_module_names
+    extras = [extra for extra, verbs in EXTRAS_OF_VERBS.items() if verb in verbs]
+    allowed = set[str]().union(*map(declared, (CORE, *extras)))
+    missing = {
+        name: graph().find_shortest_chain(module, name)
+        for name in imported
+        if not name.startswith("layoutray") and not distributions().get(name, set()) & allowed
+    }
+    assert missing == {}
+
+
+def test_verbs_need_one_extra_at_most() -> None:
+    named = [verb for verbs in EXTRAS_OF_VERBS.values() for verb in verbs]
+    assert len(named) == len({*named})
+    assert {*named} <= VERBS.keys()
+
+
 def used(group: str) -> set[str]:
     """The distributions that the folders of a group import."""
     folders = [folder for folder, groups in FOLDERS.items() if group in groups]
-    if group == CORE:
+    if group in (CORE, *EXTRAS_OF_VERBS):
         folders = ["layoutray", "pipelines"]
     return {name for folder in folders for module in imported(folder) for name in distributions().get(module, set())}
 
@@ -137,6 +183,23 @@ def test_what_no_import_names_is_used_where_the_table_says(name: str) -> None:
 def test_every_extra_is_explained() -> None:
     guide = (REPOSITORY / "docs/install.md").read_text().partition("## Extras")[2].partition("\n## ")[0]
     assert set(re.findall(r"^\| `([\w-]+)` \|", guide, re.M)) == set(EXTRAS)
+
+
+def test_every_dependency_has_a_reason() -> None:
+    guide = (REPOSITORY / "CONTRIBUTING.md").read_text().partition("## Dependencies")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`[^|]+)\|([^|]*)\| [^|]+ \|$", guide, re.M)
+    stated = {
+        (name, extra)
+        for names, extras in rows
+        for name in re.findall(r"`([\w-]+)`", names)
+        for extra in re.findall(r"`([\w-]+)`", extras) or [CORE]
+    }
+    own = {
+        (normal(re.split(r"[\[<>=]", requirement)[0]), group)
+        for group in (CORE, *EXTRAS_OF_VERBS)
+        for requirement in (PROJECT[CORE] if group == CORE else EXTRAS[group])
+    }
+    assert stated == {(name, group) for name, group in own if name != "layoutray" and (name, group) not in MORE_OF_RAY}
 
 
 def test_every_declared_distribution_is_pinned() -> None:

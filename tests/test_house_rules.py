@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import layoutray
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHIPPED = ("layoutray", "pipelines")
 CHECKED = (*SHIPPED, "benchmarks")
@@ -79,7 +81,13 @@ def test_nine_of_ten_functions_fit_half_a_screen() -> None:
 
 
 def test_functions_take_few_parameters() -> None:
-    counts = {place: num_parameters(function) for place, function in functions(*CHECKED)}
+    # A function of the Python API has the options of its verb.
+    api = {f"layoutray/{place.replace('.', '/').replace(':', '.py ')}" for place in layoutray.PLACES.values()}
+    counts = {
+        place: num_parameters(function)
+        for place, function in functions(*CHECKED)
+        if re.sub(r":\d+", "", place) not in api
+    }
     assert {place: count for place, count in counts.items() if count > MAX_PARAMETERS} == {}
 
 

@@ -15,6 +15,7 @@ from layoutray.cli.main import main
 from layoutray.errors import CheckpointError, RecipeError
 from layoutray.inference import unit_attention
 from layoutray.recipe import recipes
+from layoutray.recipe.ingest import load_ingest
 from tests.jobs import job, vocabulary
 from tests.training.runs import alone
 
@@ -168,7 +169,7 @@ def test_names_of_an_installed_package_are_listed_beside_ours() -> None:
 @pytest.mark.usefixtures("installed")
 def test_its_reader_reads_documents(tmp_path: Path) -> None:
     (tmp_path / "fruit.list").write_text("apples and pears")
-    reader = readers.load(recipes.load_ingest(str(recipe_of(tmp_path, "lists"))).reader)
+    reader = readers.load(load_ingest(str(recipe_of(tmp_path, "lists"))).reader)
     (item,) = reader.discover(str(tmp_path / "fruit.list"))
     assert [word.text for word in reader.read(item).pages[0].words] == ["apples", "and", "pears"]
 

@@ -14,7 +14,7 @@ from mlflow.tracking import MlflowClient
 
 from layoutray import checkpoint
 from layoutray.inference.extractor import Extractor
-from layoutray.recipe import recipes
+from layoutray.recipe.ingest import load_ingest
 from layoutray.serving.limits import Limits
 from layoutray.serving.submission import word_pages
 from layoutray.synthetic.render import render_page
@@ -63,7 +63,7 @@ def test_it_is_the_logged_model_of_its_run_with_metrics_data_and_ocr_lane(model:
     assert (logged.name, logged.source_run_id) == ("run", version.run_id)
     assert json.loads(logged.tags["mlflow.modelVersions"]) == [{"name": "forms", "version": 1}]
     assert client.get_run(version.run_id).data.metrics == {"dev/f1": 0.5, "dev best/f1": 0.5}
-    assert logged.params["ocr_engine"] == recipes.load_ingest("ingest-folder").recognition.engine
+    assert logged.params["ocr_engine"] == load_ingest("ingest-folder").recognition.engine
     assert model.metadata.metadata["recognition"] == "ingest-folder"
 
 

@@ -17,7 +17,9 @@ from layoutray import config
 from layoutray.cli import train
 from layoutray.cli.main import main
 from layoutray.recipe import recipes
-from layoutray.recipe.recipes import RECIPES
+from layoutray.recipe.files import RECIPES
+from layoutray.recipe.ingest import load_ingest
+from layoutray.recipe.mix import load_mix
 from layoutray.store import schema
 from layoutray.training.feed import check_share
 
@@ -172,8 +174,8 @@ def keys(settings: Mapping[str, Any]) -> Iterator[str]:
 @pytest.mark.parametrize(
     "settings",
     [
-        recipes.load_ingest("ingest-folder"),
-        recipes.load_mix("mix", ["shares={a = 1.0}"]),
+        load_ingest("ingest-folder"),
+        load_mix("mix", ["shares={a = 1.0}"]),
         recipes.load("finetune-scitldr"),
     ],
     ids=["ingest", "mix", "training"],

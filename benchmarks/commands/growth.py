@@ -34,7 +34,7 @@ from layoutray.prepare.page_tasks import OpenedDocument, PageTask, Plan
 from layoutray.prepare.plan import make_plan
 from layoutray.prepare.record_codecs import OPENED_DOCUMENT
 from layoutray.readers import DocumentRef
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store import shards
 from layoutray.store.spilled import SpilledList
 from layoutray.tracking import runs

@@ -23,7 +23,7 @@ from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest, plan_ingest
 from layoutray.errors import InputError
 from layoutray.ocr.settings import PROFILES, Profile, Recognition
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 
 _OURS, _XARGS, _POOL = "ingest", "xargs", "pool"
 

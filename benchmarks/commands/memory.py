@@ -26,7 +26,7 @@ from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
 from layoutray.errors import InputError
 from layoutray.ocr.settings import PROFILES, Profile, Recognition
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.report import png
 
 _MARKS = {"page workers": "PageWorker", "OCR": "layoutray.ocr.child", "Ray itself": ""}

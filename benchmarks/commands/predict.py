@@ -22,7 +22,7 @@ from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import Prediction, predict
 from layoutray.errors import InputError
 from layoutray.inference.extractor import Extractor
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 
 _READING, _ANSWERING = "reading (OCR)", "answering (model)"
 

@@ -32,7 +32,7 @@ from layoutray.cluster.ingest import ingest
 from layoutray.cluster.progress import Progress
 from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store import sources
 
 _NODE = {"num_cpus": 1, "include_dashboard": False}

@@ -31,7 +31,7 @@ from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.inference.generation import TextGenerator
 from layoutray.ocr.isolated import IsolatedRecogniser
-from layoutray.recipe import recipes
+from layoutray.recipe.ingest import load_ingest
 from layoutray.serving.model import load_model
 from layoutray.serving.settings import ServeSettings
 from layoutray.tracking import registered, stores
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
     folder, _ = registered.checkpoint_folder(options.checkpoint, stores.default_uri())
     settings = ServeSettings(
         checkpoint=folder,
-        recognition=recipes.load_ingest(options.recipe, []).recognition,
+        recognition=load_ingest(options.recipe, []).recognition,
         ocr_replicas=options.ocr_replicas,
         model_replicas=options.model_replicas,
         port=options.port,

@@ -13,7 +13,7 @@ from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import PageTask
 from layoutray.prepare.plan import make_plan
 from layoutray.prepare.recognise import make_word_source, open_document, recognise_page
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store import sources
 from layoutray.store.dead_letter import DeadLetter
 

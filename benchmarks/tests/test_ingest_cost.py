@@ -6,7 +6,7 @@ from benchmarks.measure import stand_in
 from benchmarks.measure.environment import environment
 from benchmarks.measure.ingest_cost import IngestTiming, step_seconds
 from layoutray.prepare.output import Output
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store import sources
 
 

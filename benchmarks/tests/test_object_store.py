@@ -7,7 +7,7 @@ from benchmarks.measure.environment import environment
 from benchmarks.measure.object_store import folder_store, listed_store
 from layoutray.errors import DocumentError
 from layoutray.prepare.discovery import find_documents
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store import sources
 
 

@@ -117,7 +117,7 @@ def replay(arguments: Sequence[str] | None = None) -> int:
     if not letters:
         terminal.say(f"{chosen.folder} has no such dead letters")
         return 0
-    with ProgressDisplay() as progress, connect():
+    with ProgressDisplay() as progress, connect(gpus=0):
         folder = sources.absolute(chosen.folder)
         manifest = replays.replay(folder, letters, chosen.overrides, workers=chosen.workers, progress=progress)
     ingest_summary.show(manifest, chosen.folder)

@@ -30,7 +30,7 @@ from layoutray.document.answers import Entity, Region
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
 from layoutray.errors import InputError, LayoutrayError
-from layoutray.recipe import recipes
+from layoutray.recipe import files, recipes
 from layoutray.report import overlay
 from layoutray.synthetic.render import render_page
 from layoutray.tasks import fields_of
@@ -244,7 +244,7 @@ Endpoint:               layoutray serve models:/{MODEL}@candidate
 (Run `source .venv/bin/activate` first.)
 
 Your own documents, if the values of each document are known (NAME.pdf or NAME.png beside NAME.json with the values):
-  cp {recipes.RECIPES / "demo-finetune.toml"} mine.toml        # name your fields in [task.fields]
+  cp {files.RECIPES / "demo-finetune.toml"} mine.toml        # name your fields in [task.fields]
   layoutray ingest ingest-invoice2data DOCUMENTS runs/mine
   layoutray encode mine.toml runs/mine --out runs/mine-windows --set tokenizer.path={start}
   layoutray finetune mine.toml runs/mine-windows --init {start} --out runs/mine-model --register mine

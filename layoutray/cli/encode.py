@@ -1,33 +1,80 @@
 """`layoutray encode`: cut pages into the windows that a task trains on, or join them to whole documents."""
 
+import argparse
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from layoutray.cli.shared import options, terminal
-from layoutray.cli.shared.options import RecipeOptions
-from layoutray.cli.shared.progress import ProgressDisplay
-from layoutray.cluster.connect import connect
-from layoutray.cluster.encode import encode
-from layoutray.recipe import recipes
-from layoutray.recipe.recipes import Recipe
-from layoutray.store import sources
-from layoutray.store.card import Card
-from layoutray.tracking import registered
+from layoutray.cli.verbs import needs_extra
 
-
-@dataclass(frozen=True, kw_only=True)
-class EncodeOptions(RecipeOptions):
-    """Options of `layoutray encode`."""
-
-    recipe: str
-    pages: Sequence[str]
-    out: str
-    workers: int | None
-    tracking_uri: str
+if TYPE_CHECKING:
+    from layoutray.recipe.recipes import Recipe
+    from layoutray.store.card import Card
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    given = options.parse_for(_parser(), arguments, encode)
+    if given.pop("dry_run"):
+        from layoutray.recipe import recipes
+
+        loaded = recipes.load(given["recipe"], given["overrides"])
+        return terminal.show_plan(loaded, {"pages from": given["pages"], "examples to": given["out"]})
+    encode(**given)
+    return 0
+
+
+@needs_extra("encode")
+def encode(
+    recipe: str,
+    pages: str | Path | Sequence[str | Path],
+    *,
+    out: str | Path,
+    workers: int | None = None,
+    tracking_uri: str = "",
+    overrides: Sequence[str] = (),
+) -> "Card":
+    """Cut pages into the windows that a task trains on, or join them to whole documents.
+
+    An interrupted call is continued by the next one. Starts Ray, or joins the cluster at RAY_ADDRESS.
+
+    Args:
+        recipe: name of a shipped training recipe, or a .toml file.
+        pages: folders that `ingest` has written.
+        out: folder for the examples.
+        workers: processes that encode pages; None: one per core.
+        tracking_uri: MLflow server or store for a vocabulary `models:/`; empty: MLFLOW_TRACKING_URI, else ./mlflow.db.
+        overrides: `KEY=VALUE` assignments to recipe keys.
+
+    Returns:
+        The card: counts of pages and examples by split, and what was left out.
+
+    Raises:
+        RecipeError: if there is no such recipe, or a key has a value that is not allowed.
+        InputError: if no page can be encoded.
+        SchemaError: if a folder of `pages` is not a data set.
+    """
+    # Imported here because Ray and PyTorch take seconds, for which `--help` shall not wait.
+    from layoutray.cli.shared.progress import ProgressDisplay
+    from layoutray.cluster import encode as on_ray
+    from layoutray.cluster.connect import connect
+    from layoutray.recipe import recipes
+    from layoutray.store import sources
+    from layoutray.tracking import registered, stores
+
+    uri = tracking_uri or stores.default_uri()
+    loaded = resolved(recipes.load(recipe, overrides), uri)
+    given = [pages] if isinstance(pages, str | Path) else pages
+    folders, folder = [sources.absolute(str(one)) for one in given], sources.absolute(str(out))
+    fetch = registered.fetcher(uri)
+    with ProgressDisplay() as progress, connect(gpus=0):
+        card = on_ray.encode(loaded, folders, folder, workers=workers, fetch=fetch, progress=progress)
+    _summarise(card, loaded, str(out))
+    return card
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = options.parser("encode")
     options.add_recipe(parser, "training")
     parser.add_argument("pages", nargs="+", help="folders written by `layoutray ingest`")
@@ -35,21 +82,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_workers(parser, None, "processes that encode pages (default: one per core)")
     options.add_tracking_uri(parser)
     options.add_recipe_options(parser)
-    chosen = options.parse(parser, arguments, EncodeOptions)
-    training_recipe = recipes.load(chosen.recipe, chosen.overrides)
-    if chosen.dry_run:
-        return terminal.show_plan(training_recipe, {"pages from": chosen.pages, "examples to": chosen.out})
-    folders = [sources.absolute(folder) for folder in chosen.pages]
-    training_recipe = resolved(training_recipe, chosen.tracking_uri)
-    out, fetch = sources.absolute(chosen.out), registered.fetcher(chosen.tracking_uri)
-    with ProgressDisplay() as progress, connect():
-        card = encode(training_recipe, folders, out, workers=chosen.workers, fetch=fetch, progress=progress)
-    _summarise(card, training_recipe, chosen.out)
-    return 0
+    return parser
 
 
-def resolved(training_recipe: Recipe, uri: str) -> Recipe:
+def resolved(training_recipe: "Recipe", uri: str) -> "Recipe":
     """The recipe with the version of the registered model that `tokenizer.path` names now."""
+    from layoutray.tracking import registered
+
     path = training_recipe.tokenizer.path
     if not path:
         return training_recipe
@@ -57,7 +96,7 @@ def resolved(training_recipe: Recipe, uri: str) -> Recipe:
     return dataclasses.replace(training_recipe, tokenizer=named)
 
 
-def _summarise(card: Card, training_recipe: Recipe, out: str) -> None:
+def _summarise(card: "Card", training_recipe: "Recipe", out: str) -> None:
     rows = [(split, card.pages[split], card.examples[split]) for split in card.pages]
     terminal.show_table(f"Examples in {out}", ("split", "pages", "examples"), rows)
     see = f"see `layoutray dead-letters list {out}`"
@@ -78,4 +117,24 @@ def _summarise(card: Card, training_recipe: Recipe, out: str) -> None:
             f"{card.contradictory} of {card.values} field values contradict others of their document and were left "
             f"out: {see}"
         )
-    terminal.say_cuts(training_recipe, card.cut, card.texts_cut, f": {see}")
+    say_cuts(training_recipe, card.cut, card.texts_cut, f": {see}")
+
+
+def say_cuts(recipe: "Recipe", documents: int, texts: int, where: str = "") -> None:
+    """Say how many documents and target texts were truncated. Says nothing for a count of 0.
+
+    Args:
+        where: appended to the message; how to list them.
+    """
+    from layoutray.tasks import WritesTexts
+
+    if documents:
+        limit = recipe.max_length
+        terminal.say(
+            f"{documents} documents have more tokens than max_length, {limit}; only their beginning is read{where}"
+        )
+    if texts and isinstance(recipe.task, WritesTexts):
+        limit = recipe.task.writing.max_length
+        terminal.say(
+            f"{texts} target texts have more tokens than task.writing.max_length, {limit}; they are truncated{where}"
+        )

@@ -3,11 +3,14 @@
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from layoutray.cli.encode import say_cuts
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.evaluation_options import EvaluationOptions, MeasuredPages, add_evaluation_options
-from layoutray.errors import DocumentError
+from layoutray.cli.verbs import needs_extra
+from layoutray.errors import DocumentError, InputError
 from layoutray.evaluation.evaluate import Evaluation, evaluate
 from layoutray.evaluation.measurement import metrics_under_noise
 from layoutray.evaluation.page_selection import PageSelection
@@ -34,6 +37,34 @@ class EvaluateOptions(EvaluationOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse(_parser(), arguments, EvaluateOptions)
+    terminal.show_report(_measure(chosen), chosen.json, indent=2)
+    return 0
+
+
+@needs_extra("evaluate")
+def measure(checkpoint: str | Path, pages: str | Path | Sequence[str | Path], **given: Any) -> dict[str, Any]:
+    """Measure a checkpoint on labelled pages; also logs the metrics to the MLflow run of its training.
+
+    Args:
+        checkpoint: folder, s3:// address, or `models:/NAME@ALIAS`.
+        pages: folders that `ingest` has written.
+        given: other options of the verb, such as `split`, `truth`, `beams` and `noise`.
+
+    Returns:
+        The report: `metrics` by name, and what they were measured on.
+
+    Raises:
+        InputError: if there is no such option, or there are no pages of the split.
+        CheckpointError: if the checkpoint is incomplete.
+    """
+    folders = [str(pages)] if isinstance(pages, str | Path) else [str(folder) for folder in pages]
+    if not folders:
+        raise InputError("no folder of pages is given; give one that `layoutray ingest` has written")
+    parsed = options.parse(_parser(), ["--", str(checkpoint), *folders], EvaluateOptions)
+    return _measure(options.with_options(parsed, given))
+
+
+def _measure(chosen: EvaluateOptions) -> dict[str, Any]:
     selection = chosen.selection()
     tracked = chosen.load()
     evaluation = evaluate(tracked.loaded, selection, beams=chosen.beams, truth=chosen.truth)
@@ -44,8 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         measured.log(run, int(tracked.loaded.metrics["step"]), metrics)
         for name, png in _pictures(evaluation, selection.name):
             run.log_picture(name, png)
-    terminal.show_report(_report(evaluation, metrics, chosen.checkpoint, measured), chosen.json, indent=2)
-    return 0
+    return _report(evaluation, metrics, chosen.checkpoint, measured)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -79,7 +109,7 @@ def _show(evaluation: Evaluation, metrics: Mapping[str, float], recipe: Recipe, 
     terminal.show_table(title, ("metric", "value"), sorted(metrics.items()))
     if encoded.failed_pages:
         terminal.say(f"{encoded.failed_pages} pages could not be encoded and are not in these numbers")
-    terminal.say_cuts(recipe, encoded.cut_documents, encoded.cut_texts)
+    say_cuts(recipe, encoded.cut_documents, encoded.cut_texts)
 
 
 def _report(

@@ -1,58 +1,79 @@
 """`layoutray ingest`: read documents with OCR; write their pages, dead letters and a manifest."""
 
+import argparse
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from layoutray.cli.shared import ingest_summary, options, terminal
-from layoutray.cli.shared.options import RecipeOptions
-from layoutray.cli.shared.progress import ProgressDisplay
-from layoutray.cluster.connect import connect, num_cores
-from layoutray.cluster.ingest import ingest, plan_ingest
-from layoutray.prepare.estimate import Estimate, estimate
-from layoutray.prepare.output import Output
-from layoutray.recipe import recipes
-from layoutray.recipe.recipes import IngestRecipe
-from layoutray.store import sources
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.verbs import needs_extra
 
-
-@dataclass(frozen=True, kw_only=True)
-class IngestOptions(RecipeOptions):
-    """Options of `layoutray ingest`.
-
-    Attributes:
-        workers: processes that read pages; None starts one per core.
-        sample: pages that a dry run reads for its estimate; 0 estimates nothing.
-        price: of a core per hour, for the estimate.
-        limit: take only this many documents.
-        max_dead_rate: largest allowed share of dead pages.
-    """
-
-    recipe: str
-    source: str
-    out: str
-    workers: int | None
-    sample: int
-    price: float | None
-    limit: int | None
-    max_dead_rate: float | None
+if TYPE_CHECKING:
+    from layoutray.prepare.estimate import Estimate
+    from layoutray.prepare.manifest import Manifest
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = _parse(arguments)
-    ingest_recipe = recipes.load_ingest(chosen.recipe, chosen.overrides)
-    if chosen.dry_run:
-        return terminal.show_plan(ingest_recipe, _plan(chosen, ingest_recipe))
-    source, out = sources.absolute(chosen.source), sources.absolute(chosen.out)
-    with ProgressDisplay() as progress, connect():
-        manifest = ingest(source, out, ingest_recipe, limit=chosen.limit, workers=chosen.workers, progress=progress)
-    ingest_summary.show(manifest, chosen.out)
-    ingest_summary.check_dead_rate(manifest, chosen.max_dead_rate, chosen.out)
+    given = options.parse_for(_parser(), arguments, ingest)
+    plan_only, sample, price = (given.pop(name) for name in ("dry_run", "sample", "price"))
+    if plan_only:
+        return _show_plan(given, sample, price)
+    ingest(**given)
     return 0
 
 
-def _parse(arguments: Sequence[str] | None) -> IngestOptions:
+@needs_extra("ingest")
+def ingest(
+    recipe: str,
+    source: str | Path,
+    out: str | Path,
+    *,
+    workers: int | None = None,
+    limit: int | None = None,
+    max_dead_rate: float | None = None,
+    overrides: Sequence[str] = (),
+) -> "Manifest":
+    """Read documents with OCR; write their pages, dead letters and a manifest into a folder.
+
+    A second call with the same folder processes only what is missing. Starts Ray, or joins the cluster at RAY_ADDRESS.
+
+    Args:
+        recipe: name of a shipped ingest recipe, or a .toml file.
+        source: folder or s3:// address of the documents.
+        out: folder or s3:// address for the pages.
+        workers: processes that read pages; None: one per core.
+        limit: take only this many documents.
+        max_dead_rate: largest allowed share of dead letters among the pages, 0..1.
+        overrides: `KEY=VALUE` assignments to recipe keys.
+
+    Returns:
+        The manifest: counts of documents, pages and dead letters, over all runs into `out`.
+
+    Raises:
+        RecipeError: if there is no such recipe, or a key has a value that is not allowed.
+        InputError: if there is no document below `source`.
+        LayoutrayError: if more pages than `max_dead_rate` are dead letters. All others are written.
+        MissingDependencyError: if the OCR engine is not installed.
+    """
+    # Imported here because Ray takes seconds, for which `--help` shall not wait.
+    from layoutray.cli.shared import ingest_summary
+    from layoutray.cli.shared.progress import ProgressDisplay
+    from layoutray.cluster import ingest as on_ray
+    from layoutray.cluster.connect import connect
+    from layoutray.recipe.ingest import load_ingest
+    from layoutray.store import sources
+
+    loaded = load_ingest(recipe, overrides)
+    root, folder = sources.absolute(str(source)), sources.absolute(str(out))
+    with ProgressDisplay() as progress, connect(gpus=0):
+        manifest = on_ray.ingest(root, folder, loaded, limit=limit, workers=workers, progress=progress)
+    ingest_summary.show(manifest, str(out))
+    ingest_summary.check_dead_rate(manifest, max_dead_rate, str(out))
+    return manifest
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = options.parser("ingest")
     options.add_recipe(parser, "ingest")
     parser.add_argument("source", help="folder or s3:// address of the documents")
@@ -78,13 +99,21 @@ def _parse(arguments: Sequence[str] | None) -> IngestOptions:
         help="exit with status 1 if more than this share of the pages are dead letters; finished pages are kept",
     )
     options.add_recipe_options(parser)
-    return options.parse(parser, arguments, IngestOptions)
+    return parser
 
 
-def _plan(chosen: IngestOptions, ingest_recipe: IngestRecipe) -> dict[str, Any]:
+def _show_plan(given: dict[str, Any], sample: int, price: float | None) -> int:
+    from layoutray.cli.shared.progress import ProgressDisplay
+    from layoutray.cluster.connect import num_cores
+    from layoutray.cluster.ingest import plan_ingest
+    from layoutray.prepare.estimate import estimate
+    from layoutray.prepare.output import Output
+    from layoutray.recipe.ingest import load_ingest
+
+    recipe = load_ingest(given["recipe"], given["overrides"])
     with ProgressDisplay() as progress:
-        plan = plan_ingest(chosen.source, ingest_recipe, limit=chosen.limit, progress=progress)
-    remaining = Output(chosen.out).done().remaining_pages(plan)
+        plan = plan_ingest(given["source"], recipe, limit=given["limit"], progress=progress)
+    remaining = Output(given["out"]).done().remaining_pages(plan)
     counts: dict[str, Any] = {
         "documents": len(plan.documents),
         "dead letters": len(plan.letters),
@@ -93,13 +122,13 @@ def _plan(chosen: IngestOptions, ingest_recipe: IngestRecipe) -> dict[str, Any]:
         "pages": len(plan.page_tasks),
         "pages to do": len(remaining),
     }
-    if remaining and chosen.sample > 0:
-        sample = estimate(remaining, ingest_recipe, chosen.sample)
-        counts["estimate"] = _estimate(sample, chosen.workers or num_cores(), chosen.price)
-    return counts
+    if remaining and sample > 0:
+        measured = estimate(remaining, recipe, sample)
+        counts["estimate"] = _estimate(measured, given["workers"] or num_cores(), price)
+    return terminal.show_plan(recipe, counts)
 
 
-def _estimate(sample: Estimate, workers: int, price: float | None) -> dict[str, Any]:
+def _estimate(sample: "Estimate", workers: int, price: float | None) -> dict[str, Any]:
     """Time and cost for people: rounded, with 95 % confidence intervals."""
     hours, error = sample.worker_hours()
     figures = {

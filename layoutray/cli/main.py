@@ -4,7 +4,7 @@ import importlib
 import sys
 from collections.abc import Mapping, Sequence
 
-from layoutray.cli.verbs import GROUPS, VERBS
+from layoutray.cli.verbs import GROUPS, VERBS, needs_extra
 
 _HELP = ("-h", "--help")
 
@@ -31,8 +31,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     from layoutray.cli.shared import terminal  # not needed for `--help`
 
-    module, _, function = VERBS[name].function.partition(":")
-    return terminal.run(lambda: getattr(importlib.import_module(module, __package__), function)(rest))
+    def verb() -> int:
+        module, _, function = VERBS[name].function.partition(":")
+        with needs_extra(name):
+            return getattr(importlib.import_module(module, __package__), function)(rest)
+
+    return terminal.run(verb)
 
 
 def _show_help(usage: str, commands: Mapping[str, str], *, asked: bool) -> int:

@@ -8,7 +8,7 @@ from layoutray.cli.shared.options import RecipeOptions
 from layoutray.cluster.connect import connect
 from layoutray.cluster.mix import mix
 from layoutray.prepare.pieces import SPLITS
-from layoutray.recipe import recipes
+from layoutray.recipe.mix import load_mix
 from layoutray.store import sources
 
 
@@ -30,10 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", required=True, help="folder for the mix, in the format of `layoutray ingest`")
     options.add_recipe_options(parser)
     chosen = options.parse(parser, arguments, MixOptions)
-    mix_recipe = recipes.load_mix(chosen.recipe, chosen.overrides)
+    mix_recipe = load_mix(chosen.recipe, chosen.overrides)
     if chosen.dry_run:
         return terminal.show_plan(mix_recipe, {"pages from": chosen.pages, "mix to": chosen.out})
-    with connect():
+    with connect(gpus=0):
         taken, available = mix(
             mix_recipe, [sources.absolute(folder) for folder in chosen.pages], sources.absolute(chosen.out)
         )

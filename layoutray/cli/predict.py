@@ -1,79 +1,113 @@
 """`layoutray predict`: extract from a folder of files, or from ingested pages, in bulk."""
 
+import argparse
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from layoutray import checkpoint
 from layoutray.cli.shared import options, terminal
-from layoutray.cli.shared.options import RecipeOptions
-from layoutray.cli.shared.progress import ProgressDisplay
-from layoutray.cluster.answer_job import JobIdentity
-from layoutray.cluster.connect import connect
-from layoutray.cluster.ingest import ingest
-from layoutray.cluster.placement import Replicas
-from layoutray.cluster.predict import Prediction, predict
-from layoutray.cluster.write import WrittenTexts, write
-from layoutray.recipe import recipes
-from layoutray.recipe.recipes import IngestRecipe
-from layoutray.store import sources
-from layoutray.store.data_set import DataSet
-from layoutray.tasks import WritesTexts
-from layoutray.tracking import registered
+from layoutray.cli.verbs import needs_extra
 
-
-@dataclass(frozen=True, kw_only=True)
-class PredictOptions(RecipeOptions):
-    """Options of `layoutray predict`.
-
-    Attributes:
-        recipe: the ingest recipe for a `source` that is not ingested yet.
-        workers: model replicas, and processes that read a `source` that is not ingested yet; None starts one replica,
-            and one reading process per core.
-        gpus: of each replica.
-    """
-
-    checkpoint: str
-    source: str
-    out: str
-    recipe: str
-    workers: int | None
-    gpus: float | None
-    beams: int
-    tracking_uri: str
+if TYPE_CHECKING:
+    from layoutray.checkpoint import Checkpoint, Fetch
+    from layoutray.cli.shared.progress import ProgressDisplay
+    from layoutray.cluster.predict import Prediction
+    from layoutray.cluster.write import WrittenTexts
+    from layoutray.recipe.ingest import IngestRecipe
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = _parse(arguments)
-    ingest_recipe = recipes.load_ingest(chosen.recipe, chosen.overrides)
-    if chosen.dry_run:
-        return terminal.show_plan(
-            ingest_recipe, {"checkpoint": chosen.checkpoint, "source": chosen.source, "answers": chosen.out}
-        )
-    name, fetch = registered.resolve(chosen.checkpoint, chosen.tracking_uri), registered.fetcher(chosen.tracking_uri)
-    loaded = checkpoint.load(fetch(name))
-    source, out = sources.absolute(chosen.source), sources.absolute(chosen.out)
-    identity = JobIdentity.of(loaded, source, chosen.beams)
-    identity.claim(out)  # before a long ingest
-    with ProgressDisplay() as progress, connect():
-        ingested = _ingested(source, out, ingest_recipe, chosen.workers, progress)
-        replicas = Replicas(chosen.workers or 1, chosen.gpus, fetch)
-        if isinstance(loaded.recipe.task, WritesTexts):
-            done = write(name, ingested, out, identity=identity, replicas=replicas, progress=progress)
-            _summarise_texts(done, ingested, chosen.out)
-        else:
-            done = predict(name, ingested, out, identity=identity, replicas=replicas, progress=progress)
-            _summarise_pages(done, ingested, chosen.out)
-    if not done.new:
-        terminal.say("there was nothing left to answer")
-    if done.fields or done.without_fields:
-        terminal.say(f"{done.fields} field values; {done.without_fields} documents without any")
-    sys.stdout.write(json.dumps(asdict(done)) + "\n")
+    given = options.parse_for(_parser(), arguments, predict)
+    if given.pop("dry_run"):
+        from layoutray.recipe.ingest import load_ingest
+
+        plan = {"checkpoint": given["checkpoint"], "source": given["source"], "answers": given["out"]}
+        return terminal.show_plan(load_ingest(given["recipe"], given["overrides"]), plan)
+    sys.stdout.write(json.dumps(asdict(predict(**given))) + "\n")
     return 0
 
 
-def _parse(arguments: Sequence[str] | None) -> PredictOptions:
+@needs_extra("predict")
+def predict(
+    checkpoint: str | Path,
+    source: str | Path,
+    *,
+    out: str | Path,
+    recipe: str = "ingest-folder",
+    workers: int | None = None,
+    gpus: float | None = None,
+    beams: int = 1,
+    tracking_uri: str = "",
+    overrides: Sequence[str] = (),
+) -> "Prediction | WrittenTexts":
+    """Answer all pages of a folder of files, or of a folder that `ingest` has written.
+
+    An interrupted call is continued by the next one. Starts Ray, or joins the cluster at RAY_ADDRESS.
+
+    Args:
+        checkpoint: folder, s3:// address, or `models:/NAME@ALIAS`.
+        source: folder of images and PDFs, or a folder written by `ingest`.
+        out: folder for the answers: parquet/, jsonl/, and fields/ for fields of documents.
+        recipe: ingest recipe for a `source` that is not ingested yet.
+        workers: model replicas, and processes that read a `source` that is not ingested yet; None: one replica, and one
+            reading process per core.
+        gpus: GPUs of each replica; None: 1 if there is one for each, else 0.
+        beams: beam width of text-generating models; 1 is greedy.
+        tracking_uri: MLflow server or store for `models:/`; empty: MLFLOW_TRACKING_URI, else ./mlflow.db.
+        overrides: `KEY=VALUE` assignments to keys of the ingest recipe.
+
+    Returns:
+        Counts of the answers in `out`; of a text-generating model, those of its texts.
+
+    Raises:
+        InputError: if the registry does not have the model, `out` has answers of another job, or there is no document.
+        CheckpointError: if the checkpoint is incomplete.
+    """
+    # Imported here because Ray and PyTorch take seconds, for which `--help` shall not wait.
+    from layoutray.cli.shared.progress import ProgressDisplay
+    from layoutray.cluster.answer_job import JobIdentity
+    from layoutray.cluster.connect import connect
+    from layoutray.cluster.placement import Replicas
+    from layoutray.recipe.ingest import load_ingest
+    from layoutray.store import sources
+
+    ingest_recipe = load_ingest(recipe, overrides)
+    name, fetch, loaded = _load(str(checkpoint), tracking_uri)
+    root, folder = sources.absolute(str(source)), sources.absolute(str(out))
+    identity = JobIdentity.of(loaded, root, beams)
+    identity.claim(folder)  # before a long ingest
+    with ProgressDisplay() as progress, connect():
+        ingested = _ingested(root, folder, ingest_recipe, workers, progress)
+        replicas = Replicas(workers or 1, gpus, fetch)
+        answer = _answer_of(loaded)
+        done = answer(name, ingested, folder, identity=identity, replicas=replicas, progress=progress)
+    _summarise(done, ingested, str(out))
+    return done
+
+
+def _load(checkpoint: str, tracking_uri: str) -> "tuple[str, Fetch, Checkpoint]":
+    """The checkpoint, loaded; its name for other processes, and what gives them its folder."""
+    from layoutray import checkpoint as checkpoints
+    from layoutray.tracking import registered, stores
+
+    uri = tracking_uri or stores.default_uri()
+    name, fetch = registered.resolve(checkpoint, uri), registered.fetcher(uri)
+    return name, fetch, checkpoints.load(fetch(name))
+
+
+def _answer_of(loaded: "Checkpoint") -> "Callable[..., Prediction | WrittenTexts]":
+    """The job that answers with the model: page by page, or a text for each document."""
+    from layoutray.cluster.predict import predict as answer_pages
+    from layoutray.cluster.write import write
+    from layoutray.tasks import WritesTexts
+
+    return write if isinstance(loaded.recipe.task, WritesTexts) else answer_pages
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = options.parser("predict")
     options.add_checkpoint(parser)
     parser.add_argument("source", help="folder of images and PDFs, or a folder written by `layoutray ingest`")
@@ -84,7 +118,6 @@ def _parse(arguments: Sequence[str] | None) -> PredictOptions:
     )
     parser.add_argument(
         "--recipe",
-        default="ingest-folder",
         help="ingest recipe, used if SOURCE is not ingested yet (default: %(default)s)",
     )
     options.add_workers(
@@ -94,13 +127,17 @@ def _parse(arguments: Sequence[str] | None) -> PredictOptions:
     options.add_beams(parser)
     options.add_tracking_uri(parser)
     options.add_recipe_options(parser)
-    return options.parse(parser, arguments, PredictOptions)
+    return parser
 
 
 def _ingested(
-    source: str, out: str, ingest_recipe: IngestRecipe, workers: int | None, progress: ProgressDisplay
+    source: str, out: str, ingest_recipe: "IngestRecipe", workers: int | None, progress: "ProgressDisplay"
 ) -> str:
     """The folder of the ingested pages: the source itself, or `ingested` below the output folder."""
+    from layoutray.cluster.ingest import ingest
+    from layoutray.store import sources
+    from layoutray.store.data_set import DataSet
+
     if sources.exists(DataSet(source).manifest):
         return source
     ingested = sources.join(out, "ingested")
@@ -108,17 +145,18 @@ def _ingested(
     return ingested
 
 
-def _summarise_texts(done: WrittenTexts, ingested: str, out: str) -> None:
-    terminal.say(f"{done.answered} documents answered, {_failures(done.failed, ingested)}; texts in {out}")
-    if done.cut:
-        terminal.say(f"{done.cut} of them were truncated: compare the columns `tokens` and `tokens_read`")
+def _summarise(done: "Prediction | WrittenTexts", ingested: str, out: str) -> None:
+    from layoutray.cluster.predict import Prediction
 
-
-def _summarise_pages(done: Prediction, ingested: str, out: str) -> None:
-    failures = _failures(done.failed, ingested)
-    terminal.say(f"{done.answered} pages answered, {failures}; {done.entities} entities; answers in {out}")
-
-
-def _failures(failed: int, ingested: str) -> str:
-    """The number of failures, and the command that lists their reasons (documents without words are not listed)."""
-    return f"{failed} failed" + (f" (see `layoutray dead-letters list {ingested}`)" if failed else "")
+    # Documents without words fail too, but are no dead letters.
+    failures = f"{done.failed} failed" + (f" (see `layoutray dead-letters list {ingested}`)" if done.failed else "")
+    if isinstance(done, Prediction):
+        terminal.say(f"{done.answered} pages answered, {failures}; {done.entities} entities; answers in {out}")
+    else:
+        terminal.say(f"{done.answered} documents answered, {failures}; texts in {out}")
+        if done.cut:
+            terminal.say(f"{done.cut} of them were truncated: compare the columns `tokens` and `tokens_read`")
+    if not done.new:
+        terminal.say("there was nothing left to answer")
+    if done.fields or done.without_fields:
+        terminal.say(f"{done.fields} field values; {done.without_fields} documents without any")

@@ -17,7 +17,7 @@ from layoutray.cluster.endpoint.versions import Find, Lookup, Registry
 from layoutray.devices import CPU
 from layoutray.errors import InputError
 from layoutray.ocr import engines
-from layoutray.recipe import recipes
+from layoutray.recipe.ingest import load_ingest
 from layoutray.review.store import ReviewStore
 from layoutray.serving.access.keys import KeyStore
 from layoutray.serving.jobs.ledger import Ledger
@@ -25,20 +25,36 @@ from layoutray.serving.limits import Limits
 from layoutray.serving.model import Version, load_model, served_path, weights_bytes
 from layoutray.serving.options import Option
 from layoutray.serving.settings import ServeSettings
-from layoutray.tracking import registered, runs, stores
+from layoutray.tracking import registered, stores
 
 _ANY_HOST = "0.0.0.0"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = vars(_parser().parse_args(arguments))
-    recipe = recipes.load_ingest(chosen["recipe"], chosen["overrides"])
+    chosen = vars(parser().parse_args(arguments))
     if chosen["dry_run"]:
+        recipe = load_ingest(chosen["recipe"], chosen["overrides"])
         return terminal.show_plan(recipe, {name: chosen[name] for name in ("checkpoint", "host", "port")})
+    settings, registry = parts(chosen)
+    path = check(settings, registry)
+    key = '-H "Authorization: Bearer KEY" ' if settings.keys else ""
+    with connect(), contextlib.suppress(KeyboardInterrupt):
+        for number in (signal.SIGINT, signal.SIGTERM):  # after connecting, which installs Ray's own handlers
+            signal.signal(number, signal.default_int_handler)
+        with running(settings, registry=registry) as url:
+            terminal.say(f"serving at {url} (API: {url}/docs); try: curl {key}-F file=@page.png {url}{path}")
+            threading.Event().wait()
+    terminal.say("stopped")
+    return 0
+
+
+def parts(chosen: Mapping[str, Any]) -> tuple[ServeSettings, Registry]:
+    """The settings of the endpoint of the parsed options, and where its versions come from."""
     given = _given(ServeSettings, chosen)
-    given |= {"checkpoint": chosen["checkpoint"], "recognition": recipe.recognition}
+    given |= {"checkpoint": chosen["checkpoint"]}
+    given |= {"recognition": load_ingest(chosen["recipe"], chosen["overrides"]).recognition}
     given |= {"limits": Limits(**_given(Limits, chosen)), "models": _named(chosen["models"])}
-    return serve(*_deployed(given, chosen["tracking_uri"]))
+    return _deployed(given, chosen["tracking_uri"])
 
 
 def application(arguments: dict[str, Any]) -> Application:
@@ -68,8 +84,8 @@ def _deployed(given: Mapping[str, Any], uri: str) -> tuple[ServeSettings, Regist
     return replace(settings, checkpoint=name, model_version=version), registry
 
 
-def serve(settings: ServeSettings, registry: Registry) -> int:
-    """Serve until the process is told to stop; says where, and how to call the endpoint."""
+def check(settings: ServeSettings, registry: Registry) -> str:
+    """Raise the error of a part that is broken or missing. Returns the path of the model's answers."""
     # Fail here with one clear line if OCR engine, checkpoint, ledger or key file is broken;
     # a replica would fail with many retries.
     path = served_path(load_model(checkpoint.load(registry.fetch(settings.checkpoint)), settings.beams, CPU))
@@ -83,25 +99,17 @@ def serve(settings: ServeSettings, registry: Registry) -> int:
         ReviewStore.open(settings.review).close()
     if settings.keys:
         KeyStore.open(settings.keys).close()
-    key = '-H "Authorization: Bearer KEY" ' if settings.keys else ""
-    with connect(), contextlib.suppress(KeyboardInterrupt):
-        for number in (signal.SIGINT, signal.SIGTERM):  # after connecting, which installs Ray's own handlers
-            signal.signal(number, signal.default_int_handler)
-        with running(settings, registry=registry) as url:
-            terminal.say(f"serving at {url} (API: {url}/docs); try: curl {key}-F file=@page.png {url}{path}")
-            threading.Event().wait()
-    terminal.say("stopped")
-    return 0
+    return path
 
 
 def following(model: str, uri: str) -> Lookup | None:
     """Gives the version that `model` names at the time of the call; None if it always names the same one."""
-    return partial(_version_now, runs.absolute(uri), model) if registered.has_alias(model) else None
+    return partial(_version_now, stores.absolute(uri), model) if registered.has_alias(model) else None
 
 
 def finder(uri: str) -> Find:
     """Gives the version that a model names at the time of the call."""
-    return partial(_version_now, runs.absolute(uri))
+    return partial(_version_now, stores.absolute(uri))
 
 
 def _version_now(uri: str, model: str) -> Version:
@@ -129,19 +137,20 @@ def _require_budget(name: str, weights: int, settings: ServeSettings) -> None:
         )
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = options.parser("serve")
-    options.add_checkpoint(parser)
-    parser.add_argument(
+def parser() -> argparse.ArgumentParser:
+    """The options of the verb."""
+    made = options.parser("serve")
+    options.add_checkpoint(made)
+    made.add_argument(
         "--recipe",
         default="ingest-folder",
         help="ingest recipe whose section `recognition` says how files are read (default: %(default)s)",
     )
     for setting, option in _options(ServeSettings):
-        _add(parser, setting, option)
-    options.add_tracking_uri(parser)
-    options.add_recipe_options(parser)
-    return parser
+        _add(made, setting, option)
+    options.add_tracking_uri(made)
+    options.add_recipe_options(made)
+    return made
 
 
 def _options(kind: Any) -> Iterator[tuple[Field[Any], Option]]:

@@ -1,44 +1,43 @@
 """`layoutray synthesize`: generate receipts, invoices and forms with known fields."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from layoutray.cli.shared import options, terminal
+from layoutray.errors import InputError
 from layoutray.synthetic.forms import form
 from layoutray.synthetic.render import Draw, bill, itemised_bill, render_set
 
 PAGES: Mapping[str, Draw] = {"bills": bill, "items": itemised_bill, "forms": form}
 
 
-@dataclass(frozen=True, kw_only=True)
-class SynthesizeOptions:
-    """Options of `layoutray synthesize`.
-
-    Attributes:
-        pages: kind of pages, of `PAGES`.
-    """
-
-    out: str
-    count: int
-    seed: int
-    pages: str
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = options.parser("synthesize")
     parser.add_argument("out", help="folder or s3:// address for the pages and their annotations")
-    parser.add_argument("--count", type=int, default=200, help="number of pages (default: %(default)s)")
-    parser.add_argument(
-        "--seed", type=int, default=7, help="seed; the same seed gives the same pages (default: %(default)s)"
-    )
+    parser.add_argument("--count", type=int, help="number of pages (default: %(default)s)")
+    parser.add_argument("--seed", type=int, help="seed; the same seed gives the same pages (default: %(default)s)")
     parser.add_argument(
         "--pages",
         choices=PAGES,
-        default="bills",
         help="bills: receipts, invoices and forms with fields; items: receipts and invoices whose line items are "
         "records of entities; forms: forms whose entities are questions, answers and headers (default: %(default)s)",
     )
-    chosen = options.parse(parser, arguments, SynthesizeOptions)
-    render_set(chosen.out, chosen.count, chosen.seed, PAGES[chosen.pages])
-    terminal.say(f"{chosen.count} pages written to {chosen.out}")
+    synthesize(**options.parse_for(parser, arguments, synthesize))
     return 0
+
+
+def synthesize(out: str | Path, *, count: int = 200, seed: int = 7, pages: str = "bills") -> None:
+    """Draw receipts, invoices and forms with known values.
+
+    Args:
+        out: folder for the pages and their annotations.
+        count: number of pages.
+        seed: the same seed gives the same pages.
+        pages: `bills`, `items` or `forms`.
+
+    Raises:
+        InputError: if there is no such kind of pages.
+    """
+    if pages not in PAGES:
+        raise InputError(f"pages is {pages!r}; allowed: {', '.join(PAGES)}")
+    render_set(Path(out), count, seed, PAGES[pages])
+    terminal.say(f"{count} pages written to {out}")

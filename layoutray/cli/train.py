@@ -1,12 +1,16 @@
 """`layoutray pretrain` and `layoutray finetune`: one training, in this process, under torchrun, or on Ray workers."""
 
-from collections.abc import Generator, Sequence
+import json
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 from layoutray.cli.shared import options, terminal, tracked_training
 from layoutray.cli.shared.options import JobOptions
+from layoutray.cli.verbs import needs_extra
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
@@ -48,8 +52,54 @@ def finetune(arguments: Sequence[str] | None = None) -> int:
     return _main("finetune", arguments)
 
 
+@dataclass(frozen=True)
+class Trained:
+    """A finished training.
+
+    Attributes:
+        checkpoint: its folder or address.
+        metrics: those of the evaluation at which the model was saved; also `step`.
+    """
+
+    checkpoint: str
+    metrics: Mapping[str, float]
+
+
+@needs_extra("finetune")
+def train(recipe: str, examples: str | Path, *, out: str | Path, **given: Any) -> Trained:
+    """Train a model; an interrupted training resumes. `layoutray.pretrain` and `layoutray.finetune` are this function.
+
+    Args:
+        recipe: name of a shipped training recipe, or a .toml file.
+        examples: folder that `encode` has written.
+        out: folder (on a disk that all nodes share) or s3:// address for the checkpoint.
+        given: other options of the verb, such as `init`, `workers`, `max_failures` and `register`; `overrides` is
+            `--set`.
+
+    Raises:
+        RecipeError: if there is no such recipe, or a key has a value that is not allowed.
+        InputError: if there is no such option, the examples do not fit the recipe, or there is no checkpoint of `init`.
+        TrainingError: if the loss is not finite.
+    """
+    parsed = _parse("finetune", [f"--out={out}", "--", recipe, str(examples)])
+    named = "".join(f", {name}={value!r}" for name, value in given.items())
+    call = f"layoutray.finetune({recipe!r}, {str(examples)!r}, out={str(out)!r}{named})"
+    _train(replace(options.with_options(parsed, given), command=options.command_line(call, [])))
+    folder = sources.absolute(str(out))
+    return Trained(folder, json.loads(sources.read_bytes(sources.join(folder, "metrics.json"))))
+
+
 def _main(verb: str, arguments: Sequence[str] | None) -> int:
     chosen = _parse(verb, arguments)
+    if chosen.dry_run:
+        where = {"examples": sources.absolute(chosen.examples), "checkpoint": sources.absolute(chosen.out)}
+        plan = {**where, "init": chosen.init, "workers": chosen.workers}
+        return terminal.show_plan(recipes.load(chosen.recipe, chosen.overrides), plan)
+    _train(chosen)
+    return 0
+
+
+def _train(chosen: TrainOptions) -> None:
     workers = Workers(
         chosen.workers,
         chosen.min_workers,
@@ -65,15 +115,11 @@ def _main(verb: str, arguments: Sequence[str] | None) -> int:
         tracked_training.starting_checkpoints(chosen.init, chosen.tracking_uri),
         registered.fetcher(chosen.tracking_uri),
     )
-    if chosen.dry_run:
-        plan = {"examples": job.examples, "checkpoint": job.out, "init": chosen.init, "workers": chosen.workers}
-        return terminal.show_plan(job.recipe, plan)
     if chosen.workers:
         _train_on_ray(job, workers, chosen)
     else:
         with worlds.from_environment(0 if chosen.gpus == 0 else visible_gpus()) as world:
             _train_here(job, world, chosen)
-    return 0
 
 
 def _parse(verb: str, arguments: Sequence[str] | None) -> TrainOptions:

@@ -1,6 +1,10 @@
 """All verbs of `layoutray`: name, summary and function. Imports none of them, so that `--help` is fast."""
 
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+from layoutray.errors import MissingDependencyError
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +86,30 @@ GROUPS = {
     "picture": "Draw recognised words, attention maps and reliability diagrams.",
 }
 """Summaries of the groups."""
+
+EXTRAS: Mapping[str, Sequence[str]] = {
+    "ocr": ("benchmark ocr", "export lexicon", "export searchable-pdf"),
+    "model": ("import", "predict"),
+    "tracking": ("rollback",),
+    "train": (
+        *("synthesize", "encode", "pretrain", "finetune", "sweep", "learning-curve", "compare"),
+        *("evaluate", "calibrate", "select", "promote", "export huggingface", "export label-studio"),
+        *("picture attention", "picture reliability"),
+        "picture words",
+    ),
+    "serve": ("review", "serve"),
+    "all": ("demo",),
+}
+"""The verbs that need each extra of `pip install 'layoutray[EXTRA]'`. The other verbs need none."""
+
+
+@contextmanager
+def needs_extra(name: str) -> Generator[None]:
+    """Run a verb. Raises MissingDependencyError, which names the extra to install, if a package is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        extra = next((extra for extra, verbs in EXTRAS.items() if name in verbs), None)
+        if extra is None or (error.name or "").startswith("layoutray"):
+            raise
+        raise MissingDependencyError.of_extra(f"layoutray {name}", extra, error) from error

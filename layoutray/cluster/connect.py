@@ -11,7 +11,6 @@ import ray.data
 from ray.data import DataContext
 from ray.exceptions import AuthenticationError
 
-from layoutray.devices import visible_gpus
 from layoutray.errors import ClusterError
 
 _NO_PROGRESS_SECONDS = 120.0
@@ -34,7 +33,7 @@ _NO_PREEMPTION = ("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")
 
 
 @contextmanager
-def connect(*, cores: int | None = None, dashboard: bool = False) -> Generator[None]:
+def connect(*, cores: int | None = None, gpus: int | None = None, dashboard: bool = False) -> Generator[None]:
     """Connect to Ray for the duration of the `with` block.
 
     If this process is already connected, nothing happens. If `RAY_ADDRESS` is set, as in a job (`ray job submit`), that
@@ -42,6 +41,7 @@ def connect(*, cores: int | None = None, dashboard: bool = False) -> Generator[N
 
     Args:
         cores: cores for a cluster started here; default: all cores of this machine.
+        gpus: GPUs for a cluster started here; default: all that PyTorch can use. 0 does not import PyTorch.
         dashboard: serve Ray's dashboard on 127.0.0.1:8265, for a cluster started here.
 
     Raises:
@@ -55,7 +55,7 @@ def connect(*, cores: int | None = None, dashboard: bool = False) -> Generator[N
     if os.environ.get("RAY_ADDRESS"):
         _join()
     else:
-        _start(cores or num_cores(), dashboard=dashboard)
+        _start(cores or num_cores(), _visible_gpus() if gpus is None else gpus, dashboard=dashboard)
     _configure()
     try:
         yield
@@ -125,7 +125,14 @@ def _no_answer(address: str, reason: str) -> ClusterError:
     )
 
 
-def _start(cores: int, *, dashboard: bool) -> None:
+def _visible_gpus() -> int:
+    """Ray would also count GPUs that this build of PyTorch cannot use."""
+    from layoutray.devices import visible_gpus  # imports PyTorch
+
+    return visible_gpus()
+
+
+def _start(cores: int, gpus: int, *, dashboard: bool) -> None:
     os.environ.update(_ENVIRONMENT)
     # Fractional CPUs result in many small processes. Without this setting, Ray warns about them.
     os.environ.setdefault("RAY_worker_maximum_startup_concurrency", "16")
@@ -137,7 +144,7 @@ def _start(cores: int, *, dashboard: bool) -> None:
             ray.init(
                 address="local",
                 num_cpus=2 * cores + 2,
-                num_gpus=visible_gpus(),  # Ray would also declare GPUs that this build of PyTorch cannot use
+                num_gpus=gpus,
                 resources={_CORES: cores},
                 include_dashboard=dashboard,
                 dashboard_host="127.0.0.1",

@@ -29,7 +29,7 @@ from layoutray.prepare.page_tasks import Plan
 from layoutray.prepare.plan import make_plan
 from layoutray.prepare.recognise import ATTEMPTS
 from layoutray.prepare.record_codecs import reference_key
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 
 
 def ingest(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from layoutray.errors import InputError
 from layoutray.prepare.mix import last_rank, quotas, rank
 from layoutray.prepare.pieces import SPLITS
-from layoutray.recipe.recipes import MixRecipe
+from layoutray.recipe.mix import MixRecipe
 from layoutray.store import job, shards, sources
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import PAGES

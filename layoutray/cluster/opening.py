@@ -12,7 +12,7 @@ from layoutray.prepare.page_tasks import OpenedDocument
 from layoutray.prepare.recognise import ATTEMPTS, make_word_source, open_document
 from layoutray.prepare.record_codecs import DOCUMENT_REF, OPENED_DOCUMENT, reference_key
 from layoutray.readers import DocumentRef
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store.spilled import SpilledDict, SpilledList
 
 _OPENED_IN_PROCESS = 1000

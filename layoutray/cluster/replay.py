@@ -18,7 +18,7 @@ from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import OpenedDocument, Plan
 from layoutray.prepare.plan import make_plan
 from layoutray.prepare.record_codecs import DOCUMENT_REF, reference_key
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.spilled import SpilledList, spilled_set
 

@@ -11,8 +11,6 @@ import socket
 import sys
 import traceback
 
-import cv2
-
 from layoutray import config
 from layoutray.errors import DocumentError, LayoutrayError, MissingDependencyError, Reason
 from layoutray.ocr.frames import Channel, Head, page_head
@@ -20,7 +18,13 @@ from layoutray.ocr.page import recognise_page
 from layoutray.ocr.render import count_pages
 from layoutray.ocr.settings import Recognition
 
+try:
+    import cv2
+except ModuleNotFoundError:  # without the extra `ocr`, text layers and sizes of pictures can be read
+    cv2 = None
+
 _MEMORY = 6 << 30  # bytes of address space; a page of 120 million pixels needs about a third
+_CV2_NO_MEMORY = -4  # cv2.Error.StsNoMem
 _GRACE = 30.0  # seconds after the deadline; a living parent has ended this process by then
 
 
@@ -28,7 +32,8 @@ def main() -> None:
     """Answer requests until the channel closes."""
     faulthandler.enable()
     _limit_memory()
-    cv2.setNumThreads(1)
+    if cv2:
+        cv2.setNumThreads(1)
     channel = Channel(socket.socket(fileno=int(sys.argv[1])))
     try:
         settings = config.build(Recognition, channel.receive()[0])
@@ -63,10 +68,14 @@ def _answer(request: Head, data: bytes, settings: Recognition) -> Head:
         return _failed(error.reason, str(error), error.stage)
     except MissingDependencyError as error:
         return {"missing": str(error)}
+    except ImportError as error:
+        return {"missing": str(MissingDependencyError.of_extra(f"the OCR engine {settings.engine}", "ocr", error))}
     except LayoutrayError as error:
         return {"refused": str(error)}
     except Exception as error:  # any other error fails only this page
-        if isinstance(error, MemoryError) or (isinstance(error, cv2.error) and error.code == cv2.Error.StsNoMem):
+        if isinstance(error, MemoryError) or (
+            cv2 and isinstance(error, cv2.error) and error.code == cv2.Error.StsNoMem
+        ):
             message = f"the page needs more than the limit of {_MEMORY >> 30} GiB of memory; lower max_pixels or dpi"
             return _failed(Reason.OUT_OF_MEMORY, message, "ocr")
         return {**_failed(Reason.INTERNAL, f"{type(error).__name__}: {error}", "ocr"), "trace": traceback.format_exc()}

@@ -8,7 +8,7 @@ from layoutray import readers
 from layoutray.errors import InputError
 from layoutray.prepare.record_codecs import DOCUMENT_REF
 from layoutray.readers import DocumentRef
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store.spilled import TEXT, SpilledList
 
 

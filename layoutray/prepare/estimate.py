@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from layoutray.prepare.page_tasks import PageTask
 from layoutray.prepare.recognise import make_word_source, recognise_page
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
 
 _NORMAL_95 = 1.96

@@ -16,7 +16,7 @@ from layoutray.errors import InputError, RecipeError, SchemaError
 from layoutray.prepare.output import Output, scan_existing, splits_of
 from layoutray.prepare.page_tasks import Plan
 from layoutray.prepare.plan import settings_hash
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store import sources
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import DEAD_LETTERS, PAGES

@@ -11,7 +11,7 @@ from heapq import nsmallest
 
 from layoutray.errors import InputError
 from layoutray.prepare.pieces import SPLITS
-from layoutray.recipe.recipes import MixRecipe
+from layoutray.recipe.mix import MixRecipe
 
 
 def quotas(recipe: MixRecipe, available: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:

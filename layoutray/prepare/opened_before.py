@@ -17,7 +17,7 @@ from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import OpenedDocument
 from layoutray.prepare.plan import settings_hash
 from layoutray.readers import DocumentRef
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store import shards, sources
 from layoutray.store.schema import OPENED
 from layoutray.store.spilled import JSON, TEXT, SpilledDict

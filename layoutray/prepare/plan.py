@@ -10,7 +10,7 @@ from layoutray import config
 from layoutray.prepare.page_tasks import Duplicate, OpenedDocument, PageTask, Plan
 from layoutray.prepare.record_codecs import DEAD_LETTER, DOCUMENT, DUPLICATE, OPENED_DOCUMENT, PAGE_TASK
 from layoutray.readers import DocumentRef
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store.spilled import JSON, SpilledDict, SpilledList
 
 _NOT_IN_IDENTITY = ("only", "splits", "measured", "pages_per_shard")

@@ -1,25 +1,15 @@
-"""Recipes: the complete settings of a run, as TOML on disk and as frozen dataclasses in memory.
-
-There are three kinds. An ingest recipe says how files become pages with words, a mix recipe how pages of several data
-sets become one data set, and a training recipe how pages become a model.
-"""
+"""The training recipe: how pages become a model."""
 
 import dataclasses
-import importlib.resources
-import json
-import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources.abc import Traversable
-from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from layoutray import architectures, config, registry, tasks
+from layoutray import architectures, config, tasks
 from layoutray.document.filters import Filters
 from layoutray.document.word_graph import FindNeighbours
 from layoutray.errors import InputError, RecipeError
-from layoutray.ocr.settings import Recognition
+from layoutray.recipe import files
 from layoutray.recipe.train_section import TrainRecipe
 from layoutray.tasks import Task
 
@@ -27,97 +17,6 @@ Plugin = TypeVar("Plugin")
 
 _PEERS = ("bert", "roberta", "layoutlm", "lilt", "longformer")
 """Values of `model.model_type` of architecture `hf`."""
-
-RECIPES = importlib.resources.files("layoutray") / "recipe" / "shipped"
-"""The shipped recipes, as TOML files."""
-_GROUP = "layoutray.recipe.shipped"
-"""Group of entry points: packages with further recipes."""
-
-
-@dataclass(frozen=True, slots=True)
-class IngestRecipe:
-    """How files become PAGES.
-
-    Attributes:
-        reader: name of the data set's reader.
-        words: source of the words: `ocr` recognises them, `annotation` takes those of the data set.
-        only: shell pattern of the names of files that are documents; other files are ignored and not counted.
-        splits: for `dev` and `test`, a regular expression, matched from the start of file names, of the documents in
-            that split. A split that the data set defines itself takes precedence.
-        measured: the data set's own split that becomes `test`. `dev` is for sets whose publisher does not release the
-            truth of test: the set's test is left out, and `dev_share` is taken from train.
-        dev_share, test_share: shares of the documents, selected by a hash of their id, that become dev and test if
-            neither the data set nor `splits` defines these splits.
-        split_by: regular expression with one group, matched from the start of file names. Documents with the same
-            group go into the same split, because pages of one document may come as several files. Empty: each document
-            on its own.
-        pages_per_shard: pages that a writer commits together; a killed run loses at most this many per writer.
-        recognition: settings of OCR.
-    """
-
-    reader: str
-    words: Literal["ocr", "annotation"] = "ocr"
-    only: str = "*"
-    splits: dict[str, str] = field(default_factory=dict[str, str])
-    measured: Literal["test", "dev"] = "test"
-    dev_share: float = 0.1
-    test_share: float = 0.0
-    split_by: str = ""
-    pages_per_shard: int = 64
-    recognition: Recognition = field(default_factory=Recognition)
-
-    def __post_init__(self) -> None:
-        if not (self.dev_share >= 0 and self.test_share >= 0 and self.dev_share + self.test_share < 1):
-            raise RecipeError(
-                f"dev_share {self.dev_share} and test_share {self.test_share} must not be negative, "
-                "and their sum must be below 1, so that pages are left for training"
-            )
-        for split, pattern in self.splits.items():
-            if split not in ("dev", "test") or not pattern or _groups(pattern) is None:
-                raise RecipeError(
-                    f"splits.{split} is {pattern!r}; "
-                    "allowed are dev and test, each with a regular expression of file names"
-                )
-        if self.pages_per_shard < 1:
-            raise RecipeError(f"pages_per_shard is {self.pages_per_shard}; it must be at least 1")
-        if self.split_by and _groups(self.split_by) != 1:
-            raise RecipeError(
-                f"split_by is {self.split_by!r}; "
-                "it must be a regular expression with one group, for example '(.+)_[0-9]+'"
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class MixRecipe:
-    """How several PAGES data sets become one, as in the MIX of the Skim-Attention paper (section 4.1).
-
-    Attributes:
-        shares: shares of the mix's pages by the name of the data set's folder; their sum is 1.
-        train, dev, test: number of pages of each split; 0 takes as many as the shares allow.
-        seed: selects the pages of a data set that has more than its share.
-    """
-
-    shares: dict[str, float] = field(default_factory=dict[str, float])
-    train: int = 0
-    dev: int = 0
-    test: int = 0
-    seed: int = 42
-
-    def __post_init__(self) -> None:
-        if not self.shares:
-            raise RecipeError(
-                "a mix needs [shares]: the share of each data set, by the name of its folder; their sum is 1"
-            )
-        if min(self.shares.values()) <= 0 or not math.isclose(sum(self.shares.values()), 1, abs_tol=1e-6):
-            stated = ", ".join(f"{name} = {share}" for name, share in self.shares.items())
-            raise RecipeError(
-                f"the shares {stated} must be above 0, and their sum must be 1; it is {sum(self.shares.values()):.6g}"
-            )
-        for split in ("train", "dev", "test"):
-            if getattr(self, split) < 0:
-                raise RecipeError(
-                    f"{split} is {getattr(self, split)}; it must be a number of pages, or 0 for as many as possible"
-                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,27 +88,9 @@ class Recipe:
         return config.to_dict(self)
 
 
-def _groups(pattern: str) -> int | None:
-    """Number of groups of a regular expression; None if `pattern` is not one."""
-    try:
-        return re.compile(pattern).groups
-    except re.error:
-        return None
-
-
 def load(recipe: str, overrides: Sequence[str] = ()) -> Recipe:
     """The training recipe in a TOML file, or the shipped one of that name. Raises RecipeError."""
-    return from_dict(config.override(config.read_toml(_find(recipe)), overrides))
-
-
-def load_ingest(recipe: str, overrides: Sequence[str] = ()) -> IngestRecipe:
-    """The ingest recipe in a TOML file, or the shipped one of that name. Raises RecipeError."""
-    return config.build(IngestRecipe, config.override(config.read_toml(_find(recipe)), overrides))
-
-
-def load_mix(recipe: str, overrides: Sequence[str] = ()) -> MixRecipe:
-    """The mix recipe in a TOML file, or the shipped one of that name. Raises RecipeError."""
-    return config.build(MixRecipe, config.override(config.read_toml(_find(recipe)), overrides))
+    return from_dict(files.read(recipe, overrides))
 
 
 def with_architecture(recipe: Recipe, name: str, size: str, settings: Mapping[str, Any]) -> Recipe:
@@ -254,11 +135,6 @@ def from_stored(values: Mapping[str, Any]) -> Recipe:
     return from_dict({**values, "task": {key: value for key, value in section.items() if key not in dropped}})
 
 
-def to_json(recipe: Recipe | IngestRecipe | MixRecipe) -> str:
-    """Stable, readable JSON of a recipe."""
-    return json.dumps(config.to_dict(recipe), indent=2, sort_keys=True)
-
-
 def _resolve_task(section: object) -> Task:
     """The task of a section [task]."""
     if not isinstance(section, Mapping):
@@ -296,14 +172,3 @@ def _named(key: str, name: str, load: Callable[[str], Plugin]) -> Plugin:
         return load(name)
     except InputError as error:
         raise RecipeError(f"recipe key {key}: {error}") from error
-
-
-def _find(recipe: str) -> Traversable:
-    path = Path(recipe)
-    if path.suffix == ".toml":
-        return path
-    shipped = {file.name: file for folder in (*registry.folders(_GROUP), RECIPES) for file in folder.iterdir()}
-    if f"{recipe}.toml" not in shipped:
-        known = sorted(name.removesuffix(".toml") for name in shipped if name.endswith(".toml"))
-        raise RecipeError(f"no recipe called {recipe!r}; shipped: {', '.join(known)}; or give the path of a .toml file")
-    return shipped[f"{recipe}.toml"]

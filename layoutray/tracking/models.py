@@ -19,6 +19,7 @@ from mlflow.utils import mlflow_tags
 from layoutray import checkpoint
 from layoutray.errors import InputError
 from layoutray.recipe import recipes
+from layoutray.recipe.ingest import load_ingest
 from layoutray.tasks import TagsWords, WritesTexts
 from layoutray.tracking import metric_names
 from layoutray.version import VERSION
@@ -75,7 +76,7 @@ def log(client: MlflowClient, run_id: str, folder: Path, more: Mapping[str, byte
     with tempfile.TemporaryDirectory() as scratch:
         made = Path(scratch, "model")
         if isinstance(recipe.task, TagsWords | WritesTexts):  # a model that was only pretrained answers no documents
-            facts |= {"recognition": RECOGNITION, "ocr_engine": recipes.load_ingest(RECOGNITION).recognition.engine}
+            facts |= {"recognition": RECOGNITION, "ocr_engine": load_ingest(RECOGNITION).recognition.engine}
             _save_flavor(made, folder / checkpoint.EXAMPLE, facts)
         made.mkdir(exist_ok=True)
         for name, content in more.items():

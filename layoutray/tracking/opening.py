@@ -2,8 +2,7 @@
 
 import getpass
 import re
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -82,13 +81,12 @@ def _shown(value: Any) -> str:
     return f"{len(value)} values" if isinstance(value, list | tuple) and len(value) > _LONGEST_LIST else str(value)
 
 
-def command_line(program: str, arguments: Sequence[str]) -> str:
-    """The command `program` with `arguments` as a shell takes it, without names and passwords in addresses."""
-    return _PASSWORD.sub("", f"{program} {shlex.join(arguments)}".strip())
-
-
 def command_tags(command: str) -> dict[str, str]:
-    """Tags of a run that `command` has started: source, command, login name and commit, those that are known."""
+    """Tags of a run that `command` has started: source, command, login name and commit, those that are known.
+
+    Args:
+        command: `layoutray VERB ...` in a shell, or `layoutray.VERB(...)` in Python.
+    """
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # a container's user may have no name
@@ -96,7 +94,7 @@ def command_tags(command: str) -> dict[str, str]:
     here = Path(__file__)
     is_installed = "site-packages" in here.parts  # from a wheel, and not used from its repository
     known = {
-        mlflow_tags.MLFLOW_SOURCE_NAME: " ".join(command.split()[:2]),
+        mlflow_tags.MLFLOW_SOURCE_NAME: " ".join(command.partition("(")[0].split()[:2]),
         mlflow_tags.MLFLOW_SOURCE_TYPE: "LOCAL",
         COMMAND: command,
         mlflow_tags.MLFLOW_USER: user,

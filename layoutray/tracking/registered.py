@@ -2,6 +2,8 @@
 
 `layoutray finetune --register` gives the newest version the alias `candidate`. `promote` moves the alias `champion`,
 which endpoints follow. A tag of the registered model lists the versions that were champion before, for `rollback`.
+
+MLflow is imported only for `models:/`, because a node that reads its checkpoints from folders needs none.
 """
 
 import hashlib
@@ -10,17 +12,17 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from mlflow.artifacts import download_artifacts
-from mlflow.exceptions import MlflowException
-from mlflow.tracking import MlflowClient
-
 from layoutray.checkpoint import Fetch
-from layoutray.errors import InputError
+from layoutray.errors import InputError, MissingDependencyError
 from layoutray.store import sources
 from layoutray.store.local_copies import local_copy
 from layoutray.tracking.stores import absolute, without_password
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
 
 CHAMPION = "champion"
 """Alias of the version to serve: `models:/NAME@champion`."""
@@ -48,7 +50,7 @@ def resolve(model: str, uri: str) -> str:
         return sources.absolute(model)
     name, separator, alias = model.removeprefix(_MODELS).partition("@")
     with refused(model, uri):
-        client = MlflowClient(tracking_uri=uri)
+        client = _client(uri)
         if separator:
             return f"{_MODELS}{name}/{client.get_model_version_by_alias(name, alias).version}"
         name, _, number = name.partition("/")
@@ -78,18 +80,14 @@ def fetch(resolved: str, uri: str) -> str:
         return resolved
     name, _, number = resolved.removeprefix(_MODELS).partition("/")
     with refused(resolved, uri):
-        address = MlflowClient(tracking_uri=uri).get_model_version_download_uri(name, number)
+        address = _client(uri).get_model_version_download_uri(name, number)
         if address.startswith("s3://"):
             return address
         local = sources.local_path(address) if urlsplit(address).scheme in ("", "file") else None
         if local is not None and local.is_dir():
             return str(local)
         digest = hashlib.sha256(f"{without_password(absolute(uri))} {address}".encode()).hexdigest()[:12]
-
-        def download(folder: Path) -> Path:
-            return Path(download_artifacts(address, dst_path=str(folder), tracking_uri=uri))
-
-        return str(local_copy(f"{quote(name, safe='')}-{number}-{digest}", download))
+        return str(local_copy(f"{quote(name, safe='')}-{number}-{digest}", partial(_download, address, uri)))
 
 
 def fetcher(uri: str) -> Fetch:
@@ -106,7 +104,7 @@ def checkpoint_folder(model: str, uri: str) -> tuple[str, str]:
 def promote(name: str, version: str, uri: str) -> None:
     """Make `version` the champion of model `name`. Raises InputError when the registry refuses."""
     with refused(f"models:/{name}", uri):
-        client = MlflowClient(tracking_uri=uri)
+        client = _client(uri)
         present, former = _champions(client, name)
         if present == version:
             return
@@ -125,7 +123,7 @@ def rollback(name: str, uri: str) -> tuple[str, str]:
         InputError: when there is no former champion, or the registry refuses.
     """
     with refused(f"models:/{name}", uri):
-        client = MlflowClient(tracking_uri=uri)
+        client = _client(uri)
         present, former = _champions(client, name)
         if not former:
             raise InputError(f"no version of {name} was champion before the present one; move the alias in MLflow")
@@ -135,7 +133,7 @@ def rollback(name: str, uri: str) -> tuple[str, str]:
     return present, former[-1]
 
 
-def _champions(client: MlflowClient, name: str) -> tuple[str, list[str]]:
+def _champions(client: "MlflowClient", name: str) -> tuple[str, list[str]]:
     """The present champion of a model, empty if there is none, and the former ones.
 
     The tag ends in the present champion where a process was killed between the two calls that change tag and alias.
@@ -149,8 +147,27 @@ def _champions(client: MlflowClient, name: str) -> tuple[str, list[str]]:
 
 @contextmanager
 def refused(model: str, uri: str) -> Generator[None]:
-    """Raise InputError for MLflow's exceptions, whose messages may contain a password."""
+    """Raise InputError for MLflow's exceptions, whose messages may contain a password.
+
+    Also raises MissingDependencyError if MLflow is not installed.
+    """
+    try:
+        from mlflow.exceptions import MlflowException
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError.of_extra(model, "tracking", error) from error
     try:
         yield
     except MlflowException as error:
         raise InputError(f"MLflow at {without_password(uri)} cannot provide {model}: {error.error_code}") from None
+
+
+def _client(uri: str) -> "MlflowClient":
+    from mlflow.tracking import MlflowClient
+
+    return MlflowClient(tracking_uri=uri)
+
+
+def _download(address: str, uri: str, folder: Path) -> Path:
+    from mlflow.artifacts import download_artifacts
+
+    return Path(download_artifacts(address, dst_path=str(folder), tracking_uri=uri))

@@ -177,7 +177,7 @@ class Opening:
         name: of the run.
         parameters: their nested keys are joined by dots.
         tags: besides those of the command.
-        command: see `opening.command_line`.
+        command: `layoutray VERB ...` in a shell, or `layoutray.VERB(...)` in Python.
         metrics: at step 0.
         parent: the run below which it is shown.
     """

@@ -20,7 +20,7 @@ class Tracking:
     Attributes:
         uri: of MLflow.
         experiment: empty for one called like the data.
-        command: see `opening.command_line`.
+        command: `layoutray VERB ...` in a shell, or `layoutray.VERB(...)` in Python.
     """
 
     uri: str

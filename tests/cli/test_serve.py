@@ -7,7 +7,7 @@ import pytest
 
 from layoutray.cli import serve
 from layoutray.errors import InputError
-from layoutray.recipe import recipes
+from layoutray.recipe.ingest import load_ingest
 from layoutray.serving.limits import Limits
 from layoutray.serving.settings import ServeSettings
 from tests.cluster.checkpoints import save_untrained
@@ -29,7 +29,7 @@ def test_an_option_is_a_setting_in_its_own_unit(checkpoint: str, monkeypatch: py
     jobs = ["--jobs", "j", "--job-prefixes", "s3://a/b", "s3://c/d", "--keys", "keys"]
     serve.main(["checkpoint", *limits, *replicas, *jobs])
     default, given = served
-    assert default == ServeSettings(checkpoint, recognition=recipes.load_ingest("ingest-folder", []).recognition)
+    assert default == ServeSettings(checkpoint, recognition=load_ingest("ingest-folder", []).recognition)
     assert given == replace(
         default,
         limits=Limits(keep_jobs_s=1800, timeout_s=7),

@@ -23,6 +23,7 @@ from layoutray.inference.extractor import Extractor
 from layoutray.prepare.manifest import Manifest
 from layoutray.prepare.output import Output
 from layoutray.recipe import recipes
+from layoutray.recipe.ingest import load_ingest
 from layoutray.store import codec, shards
 from layoutray.store.card import Card
 from layoutray.store.data_set import DataSet
@@ -146,7 +147,7 @@ def test_every_page_is_there_once_whatever_dies(
     with joined(counted_tesseract(tmp_path)) as nodes:
         starts = nodes.run_through(command, tmp_path / "log", chosen, calls)
     manifest = checked(Manifest.read(str(out)), out)
-    plan = plan_ingest(str(source), recipes.load_ingest("ingest-folder", settings[1::2]))
+    plan = plan_ingest(str(source), load_ingest("ingest-folder", settings[1::2]))
     assert manifest.reasons == expected
     assert {unit.page_id for unit in plan.page_tasks} == set(page_ids(out)) | {
         letter.page_id for letter in Output(str(out)).read_dead_letters()

@@ -25,7 +25,7 @@ from layoutray.errors import InputError, MissingDependencyError
 from layoutray.ocr.settings import Recognition
 from layoutray.ocr.tesseract.settings import TesseractSettings
 from layoutray.prepare.manifest import Manifest
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store import codec, shards
 from layoutray.store.schema import DEAD_LETTERS, PAGES
 from tests.cluster.two_nodes import marked
@@ -304,7 +304,7 @@ _INGEST = """
 import sys
 from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 with connect(cores=1):
     ingest(sys.argv[1], sys.argv[2], IngestRecipe("folder", pages_per_shard=3))
 """

@@ -10,7 +10,7 @@ from layoutray.cluster.ingest import ingest
 from layoutray.cluster.replay import replay
 from layoutray.ocr.settings import Recognition
 from layoutray.prepare.output import Output
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store import codec, shards
 from layoutray.store.schema import PAGES
 from tests.ocr.files import encoded, picture

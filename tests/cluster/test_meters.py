@@ -15,7 +15,7 @@ from layoutray.cluster import train as on_ray
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.meters import IngestMeter, TrainingMeter
 from layoutray.cluster.train import Workers
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.training.inputs import check
 from layoutray.training.reporter import History
 from tests.cluster.test_ingest import annotate

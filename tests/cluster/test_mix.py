@@ -10,7 +10,7 @@ import pytest
 from layoutray.cluster.mix import mix
 from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.recipe.recipes import MixRecipe
+from layoutray.recipe.mix import MixRecipe
 from layoutray.store import codec, shards
 from layoutray.store.schema import PAGES
 from tests.jobs import page

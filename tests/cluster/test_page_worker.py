@@ -11,7 +11,7 @@ from layoutray.ocr.settings import Recognition
 from layoutray.prepare.output import Output
 from layoutray.prepare.plan import make_plan
 from layoutray.prepare.record_codecs import DOCUMENT_REF, OPENED_DOCUMENT, PAGE_TASK, from_table, to_table
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 
 RECIPE = IngestRecipe("scitldr", words="annotation")
 

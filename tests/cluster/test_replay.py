@@ -10,7 +10,7 @@ from layoutray.errors import InputError, RecipeError, SchemaError
 from layoutray.prepare.manifest import IngestRun, Manifest, make_manifest
 from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import Plan
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 
 
 @pytest.fixture

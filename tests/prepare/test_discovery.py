@@ -5,7 +5,7 @@ import pytest
 
 from layoutray.cluster.ingest import plan_ingest
 from layoutray.errors import InputError
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from tests.ocr.files import encoded, picture
 
 RECIPE = IngestRecipe("folder")

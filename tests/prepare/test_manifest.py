@@ -5,7 +5,7 @@ from layoutray.prepare.manifest import IngestRun, make_manifest
 from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import PageTask, Plan
 from layoutray.readers import DocumentRef
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from tests.store.pages import page, word
 
 

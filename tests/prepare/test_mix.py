@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from layoutray.errors import InputError, RecipeError
 from layoutray.prepare.mix import last_rank, quotas, rank
-from layoutray.recipe.recipes import MixRecipe
+from layoutray.recipe.mix import MixRecipe
 
 AVAILABLE = {"papers": {"train": 90, "dev": 10, "test": 9}, "forms": {"train": 30, "dev": 10, "test": 0}}
 

@@ -10,7 +10,7 @@ import pytest
 from layoutray.cluster.ingest import plan_ingest
 from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import Plan
-from layoutray.recipe.recipes import IngestRecipe, load_ingest
+from layoutray.recipe.ingest import IngestRecipe, load_ingest
 from tests.ocr.files import encoded, picture
 
 OLD = 1_700_000_000

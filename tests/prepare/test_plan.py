@@ -14,7 +14,7 @@ from layoutray.prepare.page_tasks import Duplicate, OpenedDocument, Plan
 from layoutray.prepare.plan import make_plan, page_id, settings_hash
 from layoutray.prepare.record_codecs import OPENED_DOCUMENT, PAGE_TASK, from_table, to_table
 from layoutray.readers import DocumentRef
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
 
 RECIPE = IngestRecipe("folder", dev_share=0.0)

@@ -17,7 +17,7 @@ from layoutray.prepare.page_tasks import OpenedDocument, PageTask
 from layoutray.prepare.plan import make_plan
 from layoutray.prepare.recognise import OcrWordSource, WordSource, make_word_source, open_document, recognise_page
 from layoutray.readers import DocumentRef, load
-from layoutray.recipe.recipes import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
 from tests.formats.projects import exported, submitted, write
 from tests.ocr.files import encoded, pdf, picture, typed

@@ -11,8 +11,10 @@ import pytest
 from layoutray import registry
 from layoutray.document.field_type import FieldType
 from layoutray.errors import RecipeError
-from layoutray.recipe import recipes
-from layoutray.recipe.recipes import IngestRecipe, MixRecipe, Recipe
+from layoutray.recipe import files, recipes
+from layoutray.recipe.ingest import IngestRecipe, load_ingest
+from layoutray.recipe.mix import MixRecipe, load_mix
+from layoutray.recipe.recipes import Recipe
 from layoutray.tasks import GenerationSettings, fields_of
 from layoutray.tasks.masked_lm import MaskedLanguageModel
 from layoutray.tasks.summary import Summary
@@ -30,16 +32,16 @@ def values(**changes: Any) -> dict[str, Any]:
 
 
 def shipped() -> list[Path]:
-    return sorted(Path(str(file)) for file in recipes.RECIPES.iterdir())
+    return sorted(Path(str(file)) for file in files.RECIPES.iterdir())
 
 
 @pytest.mark.parametrize("file", shipped(), ids=lambda file: file.stem)
 def test_shipped_recipes_resolve_and_come_back_from_their_dict(file: Path) -> None:
     keys = tomllib.loads(file.read_text(encoding="utf-8"))
     if "reader" in keys:
-        assert isinstance(recipes.load_ingest(file.stem), IngestRecipe)
+        assert isinstance(load_ingest(file.stem), IngestRecipe)
     elif "shares" in keys:
-        assert isinstance(recipes.load_mix(file.stem), MixRecipe)
+        assert isinstance(load_mix(file.stem), MixRecipe)
     else:
         loaded = recipes.load(file.stem)
         assert recipes.from_dict(loaded.to_dict()) == loaded
@@ -223,7 +225,7 @@ def test_shares_of_an_ingest_recipe_leave_pages_to_train_on(tmp_path: Path) -> N
     file = tmp_path / "all.toml"
     file.write_text("reader = 'folder'\ndev_share = 0.5\ntest_share = 0.5\n")
     with pytest.raises(RecipeError, match=r"dev_share 0\.5 and test_share 0\.5"):
-        recipes.load_ingest(str(file))
+        load_ingest(str(file))
 
 
 @pytest.mark.parametrize(
@@ -234,4 +236,4 @@ def test_splits_by_name_are_dev_and_test_each_with_an_expression(tmp_path: Path,
     file = tmp_path / "all.toml"
     file.write_text(f"reader = 'folder'\n[splits]\n{splits}\n")
     with pytest.raises(RecipeError, match=re.escape(named) + "; allowed are dev and test"):
-        recipes.load_ingest(str(file))
+        load_ingest(str(file))

@@ -1,15 +1,22 @@
 """Options that several verbs share, each declared once. `parse` turns the parsed options into the verb's dataclass."""
 
 import argparse
+import dataclasses
+import inspect
 import math
+import re
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from layoutray.cli.verbs import VERBS
+from layoutray.errors import InputError
+
+_PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 
 if TYPE_CHECKING:
     from layoutray.tracking.training import Tracking
@@ -78,12 +85,45 @@ def parse(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: 
     return kind(**vars(made.parse_args(arguments)))
 
 
+def parse_for(
+    made: argparse.ArgumentParser, arguments: Sequence[str] | None, function: Callable[..., object]
+) -> dict[str, Any]:
+    """The parsed `arguments` by name. An option that is not given has the default of that parameter of `function`."""
+    defaults = {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
+    stated = {name: default for name, default in defaults.items() if default is not inspect.Parameter.empty}
+    # Options that may be repeated append to their default.
+    made.set_defaults(**{name: list(value) if value == () else value for name, value in stated.items()})
+    return vars(made.parse_args(arguments))
+
+
 def parse_training(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: type[Training]) -> Training:
     """`parse` for the options of a verb that trains, which are a `kind` of `TrainingOptions`."""
-    from layoutray.tracking.opening import command_line  # imports MLflow
-
     given = sys.argv[1:] if arguments is None else arguments
     return kind(command=command_line(made.prog, given), **vars(made.parse_args(arguments)))
+
+
+def with_options(chosen: Options, options: Mapping[str, Any]) -> Options:
+    """`chosen`, the parsed options of a verb, with `options` of a call in Python in their places: see `replacing`."""
+    places = {field.name: getattr(chosen, field.name) for field in dataclasses.fields(cast(Any, chosen))}
+    return dataclasses.replace(cast(Any, chosen), **replacing(places, options))
+
+
+def replacing(places: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a call in Python, in the form of the parsed ones.
+
+    A path may be a `Path`, and a list with one text may be the text. Raises InputError for an option that is not one of
+    `places`, the parsed options by name.
+    """
+    known = [name for name in places if name not in ("dry_run", "command")]
+    if unknown := [name for name in options if name not in known]:
+        raise InputError(f"unknown option {', '.join(unknown)}; allowed: {', '.join(known)}")
+    given = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
+    return given | {name: [value] for name, value in given.items() if isinstance(value, str) and places[name] == []}
+
+
+def command_line(program: str, arguments: Sequence[str]) -> str:
+    """The command `program` with `arguments` as a shell takes it, without names and passwords in addresses."""
+    return _PASSWORD.sub("", f"{program} {shlex.join(arguments)}".strip())
 
 
 def add_recipe(made: argparse.ArgumentParser, kind: str) -> None:

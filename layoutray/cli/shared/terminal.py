@@ -4,15 +4,13 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from layoutray import config
 from layoutray.errors import LayoutrayError
-
-if TYPE_CHECKING:  # importing recipes imports PyTorch
-    from layoutray.recipe.recipes import IngestRecipe, MixRecipe, Recipe
 
 _CONSOLE = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -34,27 +32,9 @@ def say(text: str) -> None:
     _CONSOLE.print(text, markup=False)
 
 
-def say_cuts(recipe: "Recipe", documents: int, texts: int, where: str = "") -> None:
-    """Say how many documents and target texts were truncated. Says nothing for a count of 0.
-
-    Args:
-        where: appended to the message; how to list them.
-    """
-    from layoutray.tasks import WritesTexts  # imports PyTorch
-
-    if documents:
-        limit = recipe.max_length
-        say(f"{documents} documents have more tokens than max_length, {limit}; only their beginning is read{where}")
-    if texts and isinstance(recipe.task, WritesTexts):
-        limit = recipe.task.writing.max_length
-        say(f"{texts} target texts have more tokens than task.writing.max_length, {limit}; they are truncated{where}")
-
-
-def show_plan(recipe: "Recipe | IngestRecipe | MixRecipe", plan: Mapping[str, Any]) -> int:
+def show_plan(recipe: object, plan: Mapping[str, Any]) -> int:
     """Write the resolved recipe and the plan of a dry run to stdout, as JSON. Returns exit status 0."""
-    from layoutray.recipe import recipes
-
-    sys.stdout.write(json.dumps({"recipe": json.loads(recipes.to_json(recipe)), "plan": dict(plan)}, indent=2) + "\n")
+    sys.stdout.write(json.dumps({"recipe": config.to_dict(recipe), "plan": dict(plan)}, indent=2) + "\n")
     return 0
 
 

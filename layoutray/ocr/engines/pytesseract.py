@@ -4,14 +4,12 @@ import os
 import shlex
 
 import numpy as np
-import pytesseract
 from numpy.typing import NDArray
 from PIL import Image
 
 from layoutray.document import Word
 from layoutray.errors import DocumentError, MissingDependencyError, Reason
 from layoutray.ocr.tesseract import tessdata, tsv
-from layoutray.ocr.tesseract.preprocess import preprocess
 from layoutray.ocr.tesseract.settings import TesseractSettings
 
 _NOT_INSTALLED = "the program `tesseract` is not on PATH; run `apt-get install tesseract-ocr tesseract-ocr-eng`"
@@ -26,6 +24,8 @@ class PytesseractEngine:
     least_confidence = 0.0
 
     def version(self, settings: TesseractSettings) -> str:
+        import pytesseract
+
         try:
             program = pytesseract.get_tesseract_version()
         except pytesseract.TesseractNotFoundError as error:
@@ -33,11 +33,15 @@ class PytesseractEngine:
         return f"{program} {tessdata.fingerprint(tessdata.find_folder(settings.language), settings.language)}"
 
     def recognise(self, picture: NDArray[np.uint8], settings: TesseractSettings) -> tuple[Word, ...]:
+        from layoutray.ocr.tesseract.preprocess import preprocess
+
         prepared = preprocess(picture, settings.preprocessing)
         return prepared.on_page(_read(prepared.image, settings))
 
 
 def _read(image: NDArray[np.uint8], settings: TesseractSettings) -> tuple[Word, ...]:
+    import pytesseract
+
     height, width = image.shape
     folder = tessdata.find_folder(settings.language)
     picture = Image.fromarray(image)

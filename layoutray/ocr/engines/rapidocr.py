@@ -5,12 +5,10 @@ The package `rapidocr` (Apache-2.0) carries the models, so that nothing is downl
 
 from typing import TYPE_CHECKING
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutray.document import Word
-from layoutray.errors import MissingDependencyError
 from layoutray.ocr.ppocr.settings import RapidocrSettings
 
 if TYPE_CHECKING:
@@ -29,32 +27,23 @@ class RapidocrEngine:
         self._loaded: tuple[RapidocrSettings, PageReader] | None = None
 
     def version(self, settings: RapidocrSettings) -> str:
-        try:
-            from layoutray.ocr.ppocr import models
-        except ImportError as error:
-            raise _not_installed(error) from error
+        from layoutray.ocr.ppocr import models
+
         return f"{models.version()} lexicon:{settings.lexicon_hash}" if settings.lexicon else models.version()
 
     def recognise(self, picture: NDArray[np.uint8], settings: RapidocrSettings) -> tuple[Word, ...]:
+        import cv2
+
         if picture.ndim == 2:
             picture = np.asarray(cv2.cvtColor(picture, cv2.COLOR_GRAY2RGB), dtype=np.uint8)
         return self._reader(settings).read(picture)
 
     def _reader(self, settings: RapidocrSettings) -> "PageReader":
         if self._loaded is None or self._loaded[0] != settings:
-            try:
-                from layoutray.ocr.ppocr.page import PageReader
-            except ImportError as error:
-                raise _not_installed(error) from error
+            from layoutray.ocr.ppocr.page import PageReader
+
             self._loaded = settings, PageReader(settings)
         return self._loaded[1]
-
-
-def _not_installed(error: ImportError) -> MissingDependencyError:
-    return MissingDependencyError(
-        f"the engine rapidocr cannot be imported ({error}); run `pip install rapidocr onnxruntime`, "
-        "or choose recognition.profile = 'fast'"
-    )
 
 
 ENGINE = RapidocrEngine()

@@ -3,13 +3,11 @@
 from typing import Any
 
 import numpy as np
-import tesserocr
 from numpy.typing import NDArray
 
 from layoutray.document import Word
 from layoutray.errors import DocumentError, MissingDependencyError, Reason
 from layoutray.ocr.tesseract import tessdata, tsv
-from layoutray.ocr.tesseract.preprocess import preprocess
 from layoutray.ocr.tesseract.settings import TesseractSettings
 
 
@@ -26,10 +24,14 @@ class TesserocrEngine:
         self._loaded: tuple[str, int] | None = None
 
     def version(self, settings: TesseractSettings) -> str:
+        import tesserocr
+
         program = tesserocr.tesseract_version().split()[1]
         return f"{program} {tessdata.fingerprint(tessdata.find_folder(settings.language), settings.language)}"
 
     def recognise(self, picture: NDArray[np.uint8], settings: TesseractSettings) -> tuple[Word, ...]:
+        from layoutray.ocr.tesseract.preprocess import preprocess
+
         prepared = preprocess(picture, settings.preprocessing)
         return prepared.on_page(self._read(prepared.image, settings))
 
@@ -58,6 +60,8 @@ class TesserocrEngine:
 
 
 def _load(settings: TesseractSettings) -> Any:
+    import tesserocr
+
     folder = tessdata.find_folder(settings.language)
     psm: Any = settings.psm  # the stub wants an enumeration that does not exist at run time
     try:

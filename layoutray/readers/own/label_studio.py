@@ -21,10 +21,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
-import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-
 from layoutray.document.tags import OUTSIDE, kind_of
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
@@ -246,9 +242,12 @@ def _groups(result: Sequence[Any], names: Sequence[str]) -> dict[str, int]:
     joined = [(numbers[one], numbers[other]) for one, other in relations if {one, other} <= numbers.keys()]
     if not joined:
         return {}
-    pairs = coo_array((np.ones(len(joined)), np.array(joined).T), shape=(len(names), len(names)))
-    _, records = connected_components(pairs, directed=False)
-    return {names[number]: int(records[number]) for number in sorted({number for pair in joined for number in pair})}
+    firsts = list(range(len(names)))  # of each region: the first one that it is joined with, itself included
+    for one, other in joined:
+        first, second = sorted((firsts[one], firsts[other]))
+        firsts = [first if number == second else number for number in firsts]
+    records = {first: number for number, first in enumerate(sorted({*firsts}))}
+    return {names[number]: records[firsts[number]] for number in sorted({number for pair in joined for number in pair})}
 
 
 def _word_data(name: str, origin: dict[str, Any], index: int) -> dict[str, int | None]:

@@ -1,14 +1,16 @@
+import io
 import re
 import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from layoutray.errors import MissingDependencyError
-from layoutray.ocr.engines.rapidocr import ENGINE
+from layoutray.ocr import child
 from layoutray.ocr.ppocr import models
-from layoutray.ocr.ppocr.settings import RapidocrSettings
+from layoutray.ocr.settings import Recognition
 
 
 @pytest.fixture
@@ -29,8 +31,13 @@ def test_an_engine_that_is_not_installed_says_how_to_install_it(monkeypatch: pyt
     monkeypatch.delitem(sys.modules, "layoutray.ocr.ppocr.models")
     # The package keeps its modules as attributes, too.
     monkeypatch.delattr("layoutray.ocr.ppocr.models")
-    with pytest.raises(MissingDependencyError, match=r"cannot be imported .*; run `pip install rapidocr onnxruntime`"):
-        ENGINE.version(RapidocrSettings())
+    picture = io.BytesIO()
+    Image.new("L", (40, 40), 255).save(picture, "PNG")
+    answer = child._answer({"do": "recognise", "number": 1}, picture.getvalue(), Recognition(engine="rapidocr"))  # pyright: ignore[reportPrivateUsage]
+    assert re.fullmatch(
+        r"the OCR engine rapidocr needs the extra ocr \(.*onnxruntime.*\); install: pip install 'layoutray\[ocr\]'",
+        answer["missing"],
+    )
 
 
 def test_a_session_uses_one_thread() -> None:

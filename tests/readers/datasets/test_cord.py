@@ -10,7 +10,7 @@ from layoutray.document.tags import spans
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.prepare.recognise import AnnotationWordSource, open_document
 from layoutray.readers import load
-from layoutray.recipe import recipes
+from layoutray.recipe.ingest import load_ingest
 from tests.readers.native import items, only, put, put_picture, tags, texts
 
 READER = load("cord")
@@ -155,7 +155,7 @@ def test_nothing_found_says_what_was_looked_for(tmp_path: Path) -> None:
 def test_the_recipe_takes_dev_and_test_from_train_only_where_they_are_missing(tmp_path: Path) -> None:
     for number in (0, 639, 640, 699, 700, 799):
         receipt(tmp_path, line("menu.nm", word(f"Tea {number}")), number=number)
-    chosen = recipes.load_ingest("ingest-cord")
+    chosen = load_ingest("ingest-cord")
     splits = {unit.reference.key[-3:]: unit.reference.split for unit in plan_ingest(str(tmp_path), chosen).page_tasks}
     assert splits == {"000": "train", "639": "train", "640": "dev", "699": "dev", "700": "test", "799": "test"}
     receipt(tmp_path, line("menu.nm", word("Pot")), split="test")
@@ -190,7 +190,7 @@ def test_real_receipts_hold_what_is_annotated(data_root: Path) -> None:
 
 def test_real_receipts_with_the_same_words_lie_in_two_splits_five_times(data_root: Path) -> None:
     splits: dict[tuple[str, ...], list[str]] = {}
-    plan = plan_ingest(str(data_root / "cord"), recipes.load_ingest("ingest-cord"))
+    plan = plan_ingest(str(data_root / "cord"), load_ingest("ingest-cord"))
     for unit in plan.page_tasks:
         splits.setdefault(tuple(texts(READER.read(unit.reference))), []).append(unit.reference.split)
     if len(plan.page_tasks) != 760:

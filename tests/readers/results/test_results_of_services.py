@@ -16,7 +16,7 @@ from layoutray.prepare.encode import Encoder, labels_for
 from layoutray.prepare.plan import make_plan
 from layoutray.prepare.recognise import make_word_source, open_document, recognise_page
 from layoutray.readers import load
-from layoutray.recipe import recipes
+from layoutray.recipe.ingest import load_ingest
 from layoutray.store import codec, shards
 from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
@@ -32,7 +32,7 @@ SCHEMA = {"total": FieldType("amount"), "date": FieldType("date"), "shop": Field
 
 def ingested(reader: str, root: Path, out: Path) -> tuple[DataSet, list[DeadLetter]]:
     """The data set that an ingest of `root` by the shipped recipe writes, in this process, and its dead letters."""
-    recipe = recipes.load_ingest(f"ingest-{reader}", ["dev_share=0.0"])
+    recipe = load_ingest(f"ingest-{reader}", ["dev_share=0.0"])
     found = find_documents(str(root), recipe)
     with make_word_source(recipe.reader, recipe.words, recipe.recognition) as words:
         opened = [open_document(words, reference) for reference in found.references]

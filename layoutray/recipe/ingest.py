@@ -1,0 +1,77 @@
+"""The ingest recipe: how files become pages with words."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from layoutray import config
+from layoutray.errors import RecipeError
+from layoutray.ocr.settings import Recognition
+from layoutray.recipe import files
+
+
+@dataclass(frozen=True, slots=True)
+class IngestRecipe:
+    """How files become PAGES.
+
+    Attributes:
+        reader: name of the data set's reader.
+        words: source of the words: `ocr` recognises them, `annotation` takes those of the data set.
+        only: shell pattern of the names of files that are documents; other files are ignored and not counted.
+        splits: for `dev` and `test`, a regular expression, matched from the start of file names, of the documents in
+            that split. A split that the data set defines itself takes precedence.
+        measured: the data set's own split that becomes `test`. `dev` is for sets whose publisher does not release the
+            truth of test: the set's test is left out, and `dev_share` is taken from train.
+        dev_share, test_share: shares of the documents, selected by a hash of their id, that become dev and test if
+            neither the data set nor `splits` defines these splits.
+        split_by: regular expression with one group, matched from the start of file names. Documents with the same
+            group go into the same split, because pages of one document may come as several files. Empty: each document
+            on its own.
+        pages_per_shard: pages that a writer commits together; a killed run loses at most this many per writer.
+        recognition: settings of OCR.
+    """
+
+    reader: str
+    words: Literal["ocr", "annotation"] = "ocr"
+    only: str = "*"
+    splits: dict[str, str] = field(default_factory=dict[str, str])
+    measured: Literal["test", "dev"] = "test"
+    dev_share: float = 0.1
+    test_share: float = 0.0
+    split_by: str = ""
+    pages_per_shard: int = 64
+    recognition: Recognition = field(default_factory=Recognition)
+
+    def __post_init__(self) -> None:
+        if not (self.dev_share >= 0 and self.test_share >= 0 and self.dev_share + self.test_share < 1):
+            raise RecipeError(
+                f"dev_share {self.dev_share} and test_share {self.test_share} must not be negative, "
+                "and their sum must be below 1, so that pages are left for training"
+            )
+        for split, pattern in self.splits.items():
+            if split not in ("dev", "test") or not pattern or _groups(pattern) is None:
+                raise RecipeError(
+                    f"splits.{split} is {pattern!r}; "
+                    "allowed are dev and test, each with a regular expression of file names"
+                )
+        if self.pages_per_shard < 1:
+            raise RecipeError(f"pages_per_shard is {self.pages_per_shard}; it must be at least 1")
+        if self.split_by and _groups(self.split_by) != 1:
+            raise RecipeError(
+                f"split_by is {self.split_by!r}; "
+                "it must be a regular expression with one group, for example '(.+)_[0-9]+'"
+            )
+
+
+def load_ingest(recipe: str, overrides: Sequence[str] = ()) -> IngestRecipe:
+    """The ingest recipe in a TOML file, or the shipped one of that name. Raises RecipeError."""
+    return config.build(IngestRecipe, files.read(recipe, overrides))
+
+
+def _groups(pattern: str) -> int | None:
+    """Number of groups of a regular expression; None if `pattern` is not one."""
+    try:
+        return re.compile(pattern).groups
+    except re.error:
+        return None
