@@ -12,13 +12,12 @@ import pyarrow.compute as pc
 from layoutray import tokenizer
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.prepare.encode import Encoder, labels_for, vocabulary_for
-from layoutray.prepare.pieces import SPLITS
 from layoutray.recipe import recipes
 from layoutray.recipe.recipes import Recipe
 from layoutray.store import codec, example_files, shards
 from layoutray.store.card import Card
 from layoutray.store.data_set import DataSet
-from layoutray.store.schema import PAGES
+from layoutray.store.schema import PAGES, SPLITS
 from layoutray.training.job import Job
 
 MODEL = {

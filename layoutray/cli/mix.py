@@ -7,9 +7,9 @@ from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.options import RecipeOptions
 from layoutray.cluster.connect import connect
 from layoutray.cluster.mix import mix
-from layoutray.prepare.pieces import SPLITS
 from layoutray.recipe.mix import load_mix
 from layoutray.store import sources
+from layoutray.store.schema import SPLITS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -175,7 +175,8 @@ def _add(parser: argparse.ArgumentParser, setting: Field[Any], option: Option) -
     if setting.type is bool:
         parser.add_argument(flag, dest=setting.name, action="store_true", help=option.help)
         return
-    values: dict[str, Any] = {"default": setting.default if option.unit == 1 else setting.default / option.unit}
+    default: Any = setting.default
+    values: dict[str, Any] = {"default": default if option.unit == 1 else default / option.unit}
     if get_origin(setting.type) is dict:
         values = {"action": "append", "default": []}
     elif get_origin(setting.type) is tuple:

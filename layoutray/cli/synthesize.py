@@ -1,6 +1,7 @@
 """`layoutray synthesize`: generate receipts, invoices and forms with known fields."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from layoutray.cli.shared import options, terminal
 from layoutray.errors import InputError
@@ -29,7 +30,7 @@ def synthesize(out: str | Path, *, count: int = 200, seed: int = 7, pages: str =
     """Draw receipts, invoices and forms with known values.
 
     Args:
-        out: folder for the pages and their annotations.
+        out: folder or s3:// address for the pages and their annotations.
         count: number of pages.
         seed: the same seed gives the same pages.
         pages: `bills`, `items` or `forms`.
@@ -39,5 +40,5 @@ def synthesize(out: str | Path, *, count: int = 200, seed: int = 7, pages: str =
     """
     if pages not in PAGES:
         raise InputError(f"pages is {pages!r}; allowed: {', '.join(PAGES)}")
-    render_set(Path(out), count, seed, PAGES[pages])
+    render_set(out, count, seed, PAGES[pages])
     terminal.say(f"{count} pages written to {out}")

@@ -29,12 +29,12 @@ from layoutray.prepare.encode import Encoder, labels_for, vocabulary_for
 from layoutray.prepare.encode_card import card_of, check_examples
 from layoutray.prepare.encode_output import EncodeOutput
 from layoutray.prepare.field_truth import count_values
-from layoutray.prepare.pieces import SPLITS, Piece, PieceCounts, encode_piece, pieces_of
+from layoutray.prepare.pieces import Piece, PieceCounts, encode_piece, pieces_of
 from layoutray.recipe.recipes import Recipe
 from layoutray.store import shards, sources
 from layoutray.store.card import Card
 from layoutray.store.data_set import DataSet
-from layoutray.store.schema import PAGES
+from layoutray.store.schema import PAGES, SPLITS
 from layoutray.store.spilled import SpilledList, TextCodec
 from layoutray.tasks import fields_of
 

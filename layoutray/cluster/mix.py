@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from layoutray.errors import InputError
 from layoutray.prepare.mix import last_rank, quotas, rank
-from layoutray.prepare.pieces import SPLITS
 from layoutray.recipe.mix import MixRecipe
 from layoutray.store import job, shards, sources
 from layoutray.store.data_set import DataSet
-from layoutray.store.schema import PAGES
+from layoutray.store.schema import PAGES, SPLITS
 
 Counts = dict[str, dict[str, int]]
 """Numbers of pages, by data set and split."""

@@ -7,9 +7,10 @@ from layoutray.document.filters import Filters
 from layoutray.errors import InputError
 from layoutray.prepare import origin
 from layoutray.prepare.encode import Encoder, digest_of
-from layoutray.prepare.pieces import SPLITS, PieceCounts
+from layoutray.prepare.pieces import PieceCounts
 from layoutray.store.card import Card
 from layoutray.store.data_set import DEAD_LETTERS_FOLDER
+from layoutray.store.schema import SPLITS
 
 _FILTERS = tuple(field.name for field in dataclasses.fields(Filters))
 

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from layoutray.prepare.pieces import SPLITS, PieceCounts, by_split
+from layoutray.prepare.pieces import PieceCounts, by_split
 from layoutray.store import codec, example_files, job, shards, sources
 from layoutray.store.card import CARD
 from layoutray.store.data_set import DEAD_LETTERS_FOLDER
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.id_ranges import id_ranges, in_range
-from layoutray.store.schema import EXAMPLES
+from layoutray.store.schema import EXAMPLES, SPLITS
 
 _PIECES = "pieces"
 _PREPARED = "prepared.json"

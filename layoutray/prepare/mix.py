@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from heapq import nsmallest
 
 from layoutray.errors import InputError
-from layoutray.prepare.pieces import SPLITS
 from layoutray.recipe.mix import MixRecipe
+from layoutray.store.schema import SPLITS
 
 
 def quotas(recipe: MixRecipe, available: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:

@@ -19,8 +19,7 @@ from layoutray.errors import Reason
 from layoutray.prepare.encode import Encoder, filtered_pages, pages_digest
 from layoutray.store import shards
 from layoutray.store.dead_letter import DeadLetter
-
-SPLITS = ("train", "dev", "test")
+from layoutray.store.schema import SPLITS
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,9 @@ import pyarrow as pa
 from layoutray.document.word_graph import MAX_NEIGHBOURS
 from layoutray.errors import SchemaError
 
+SPLITS = ("train", "dev", "test")
+"""The splits of pages and examples."""
+
 _BOXES = pa.large_list(pa.list_(pa.float32(), 4))
 _TEXTS = pa.large_list(pa.large_string())
 _INTS = pa.large_list(pa.int32())
