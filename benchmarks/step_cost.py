@@ -77,7 +77,15 @@ def _measure_length(benchmark: str, options: StepCostOptions, length: int) -> li
         if key in failed:
             continue
         try:
-            case = StepCase(model, options.size, length, batch, compiled, options.steps, memory)
+            case = StepCase(
+                model=model,
+                size=options.size,
+                length=length,
+                batch=batch,
+                compiled=compiled,
+                steps=options.steps,
+                memory=memory,
+            )
             cost = _in_new_process(benchmark, case)
         except LayoutrayError as error:
             failed.add(key)

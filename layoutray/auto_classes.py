@@ -79,9 +79,9 @@ class LayoutrayForTokenClassification(PreTrainedModel):
         """
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         given = Batch(
-            input_ids,
-            bbox,
-            mask.bool(),
+            input_ids=input_ids,
+            boxes=bbox,
+            mask=mask.bool(),
             word_index=page.get("word_index"),
             neighbours=page.get("neighbours"),
             page_sizes=page.get("page_sizes"),
@@ -113,8 +113,20 @@ def page_inputs(
     """
     settings = cast(LayoutrayConfig, model.config)
     vocabulary = vocabularies.wrap(tokenizers.Tokenizer.from_str(tokenizer.backend_tokenizer.to_str()))
-    placed = tuple(Word(text, Box(*(side / BOX_GRID for side in box))) for text, box in zip(words, boxes, strict=True))
-    page = Page("", 1, *page_size, placed, "", "", "", Provenance("annotation", "given"))
+    placed = tuple(
+        Word(text=text, box=Box(*(side / BOX_GRID for side in box))) for text, box in zip(words, boxes, strict=True)
+    )
+    page = Page(
+        doc_id="",
+        number=1,
+        width=page_size[0],
+        height=page_size[1],
+        words=placed,
+        source="",
+        image="",
+        split="",
+        provenance=Provenance(words="annotation", reason="given"),
+    )
     architecture = architectures.load(settings.arch)
     longest = min(tokenizer.model_max_length, cast(Encoder, model.encoder).max_length)
     batch = collate(unlabelled(page, vocabulary, longest, architecture.find_neighbours), vocabulary.pad_id)

@@ -44,7 +44,7 @@ _FIRST, _LAST = "metrics.json", "recipe.json"
 """Written first and last. Checkpoints of one training differ in their metrics, because the step is one of them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Checkpoint:
     """A model with its recipe, vocabulary and metrics. A loaded model is on the CPU, in evaluation mode.
 
@@ -197,7 +197,16 @@ def _load(folder: Path) -> Checkpoint:
                 f"{calibration} contains {other!r:.100}; it must be an object with a temperature, a number above 0"
             )
     version = _version(folder, recipe)
-    return Checkpoint(recipe, labels, vocabulary, model.eval(), metrics, provenance, version, float(temperature))
+    return Checkpoint(
+        recipe=recipe,
+        labels=labels,
+        tokenizer=vocabulary,
+        model=model.eval(),
+        metrics=metrics,
+        provenance=provenance,
+        version=version,
+        temperature=float(temperature),
+    )
 
 
 def _version(folder: Path, recipe: Recipe) -> str:

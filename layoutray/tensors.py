@@ -89,7 +89,7 @@ class Packing(_HasTensors):
     target_index: Int[Tensor, " targets"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Batch(_HasTensors):
     """Windows of tokens, padded to one length.
 
@@ -134,7 +134,7 @@ class Mixture:
         return Mixture(previous.tokens[rows, self.tokens].flatten(2), weights.flatten(2))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Encoded:
     """Output of an encoder.
 
@@ -158,7 +158,11 @@ class Encoded:
         cls, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"]
     ) -> "Encoded":
         """The output of an encoder that keeps every token: state i belongs to token i."""
-        return cls(states, mask, torch.arange(states.shape[1], device=states.device).expand(states.shape[:2]))
+        return cls(
+            states=states,
+            mask=mask,
+            origin=torch.arange(states.shape[1], device=states.device).expand(states.shape[:2]),
+        )
 
     def in_input_order(
         self, scores: Float[Tensor, "batch kept labels"], length: int, certain: float

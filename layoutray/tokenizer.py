@@ -31,7 +31,7 @@ _ROLES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Tokenizer:
     """A vocabulary and the ids of its special tokens.
 
@@ -188,7 +188,7 @@ def wrap(inner: tokenizers.Tokenizer) -> Tokenizer:
         raise CheckpointError(
             f"the tokenizer has no {', '.join(missing)} token; it needs one of each of {list(_ROLES.values())}"
         )
-    return Tokenizer(inner, **special_ids)
+    return Tokenizer(inner=inner, **special_ids)
 
 
 _WORDPIECE = {"unk_token": "[UNK]", "max_input_chars_per_word": 100}

@@ -84,7 +84,7 @@ def values(whole: list[Page]) -> list[Field]:
 
 def with_fields(whole: list[Page], *fields: Field) -> Document:
     first = whole[0]
-    return Document(first.doc_id, first.source, first.split, len(whole), fields)
+    return Document(doc_id=first.doc_id, source=first.source, split=first.split, num_pages=len(whole), fields=fields)
 
 
 def train_on_fields(folder: Path) -> tuple[Path, list[list[Page]]]:

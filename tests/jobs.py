@@ -48,10 +48,20 @@ def page(number: int, split: str = "train") -> Page:
         for column, text in enumerate((name, *values)):
             inside = column > 0 and name in ("total", "date")
             tag = f"{'B' if column == 1 else 'I'}-{name}" if inside else "O"
-            words.append(Word(text, Box(0.1 + 0.2 * column, top, 0.2 + 0.2 * column, top + 0.05), line=line, tag=tag))
+            words.append(
+                Word(text=text, box=Box(0.1 + 0.2 * column, top, 0.2 + 0.2 * column, top + 0.05), line=line, tag=tag)
+            )
     doc_id = hashlib.sha256(str(number).encode()).hexdigest()
     return Page(
-        doc_id, 1, 600, 800, tuple(words), f"receipt-{number}.png", "", split, Provenance("annotation", "made up")
+        doc_id=doc_id,
+        number=1,
+        width=600,
+        height=800,
+        words=tuple(words),
+        source=f"receipt-{number}.png",
+        image="",
+        split=split,
+        provenance=Provenance(words="annotation", reason="made up"),
     )
 
 
@@ -102,7 +112,13 @@ def encode(folder: Path, chosen: Recipe, made: list[Page]) -> str:
     data_set = DataSet(ingested)
     vocabulary = vocabulary_for(chosen.tokenizer, [data_set], chosen.filters, chosen.task)
     labels = labels_for(chosen.task, [data_set])
-    encoder = Encoder(chosen.task, chosen.max_length, labels, vocabulary.inner.to_str(), (data_set,))
+    encoder = Encoder(
+        task=chosen.task,
+        max_length=chosen.max_length,
+        labels=labels,
+        vocabulary=vocabulary.inner.to_str(),
+        data_sets=(data_set,),
+    )
     examples, dead = encoder(shards.read(data_set.pages, PAGES))
     assert not dead
     for split in SPLITS:
@@ -111,13 +127,24 @@ def encode(folder: Path, chosen: Recipe, made: list[Page]) -> str:
             example_files.write_index(example_files.write_shard(part, f"{out}/{split}", "part.arrow"), f"{out}/{split}")
     vocabulary.save(Path(out) / "tokenizer.json")
     count = {split: examples["split"].to_pylist().count(split) for split in SPLITS}
-    Card(chosen.task.name, chosen.max_length, encoder.labels, (ingested,), {}, count, 0, "digest").write(out)
+    Card(
+        task=chosen.task.name,
+        max_length=chosen.max_length,
+        labels=encoder.labels,
+        sources=(ingested,),
+        pages={},
+        examples=count,
+        dead=0,
+        digest="digest",
+    ).write(out)
     return out
 
 
 def job(folder: Path, chosen: Recipe, made: list[Page] | None = None, *, init: tuple[str, ...] = ()) -> Job:
     """A job on freshly encoded pages (24 to train on, 6 to develop on unless given)."""
-    return Job(chosen, encode(folder, chosen, made or pages(24, 6)), folder / "checkpoint", init)
+    return Job(
+        recipe=chosen, examples=encode(folder, chosen, made or pages(24, 6)), out=folder / "checkpoint", init=init
+    )
 
 
 def elsewhere(one: Job, folder: Path) -> Job:

@@ -44,7 +44,17 @@ def saved(folder: Path, task: str = "entities", **changes: Any) -> Path:
     with torch.no_grad():  # not what the seed alone would give
         for parameter in model.parameters():
             parameter.add_(0.01)
-    checkpoint.save(folder, Checkpoint(chosen, LABELS, VOCABULARY, model, {"step": 3.0}, {"init": ""}))
+    checkpoint.save(
+        folder,
+        Checkpoint(
+            recipe=chosen,
+            labels=LABELS,
+            tokenizer=VOCABULARY,
+            model=model,
+            metrics={"step": 3.0},
+            provenance={"init": ""},
+        ),
+    )
     return folder
 
 
@@ -67,7 +77,17 @@ def test_save_and_load_is_exact(task: str, tmp_path: Path) -> None:
     model = fresh(chosen)
     with torch.no_grad():
         model.encoder.word_embedding.weight.mul_(1.5)
-    checkpoint.save(tmp_path, Checkpoint(chosen, LABELS, VOCABULARY, model, {"f1": 0.5}, {"a": ["b"]}))
+    checkpoint.save(
+        tmp_path,
+        Checkpoint(
+            recipe=chosen,
+            labels=LABELS,
+            tokenizer=VOCABULARY,
+            model=model,
+            metrics={"f1": 0.5},
+            provenance={"a": ["b"]},
+        ),
+    )
     loaded = checkpoint.load(tmp_path)
     assert torch.equal(outputs(loaded.model), outputs(model))
     assert not torch.equal(outputs(fresh(chosen)), outputs(model))
@@ -134,7 +154,18 @@ def test_a_missing_file_is_named(name: str, tmp_path: Path) -> None:
 
 def test_the_temperature_is_kept_and_is_1_in_older_folders(tmp_path: Path) -> None:
     chosen = recipe("entities")
-    checkpoint.save(tmp_path, Checkpoint(chosen, LABELS, VOCABULARY, fresh(chosen), {}, {}, temperature=1.75))
+    checkpoint.save(
+        tmp_path,
+        Checkpoint(
+            recipe=chosen,
+            labels=LABELS,
+            tokenizer=VOCABULARY,
+            model=fresh(chosen),
+            metrics={},
+            provenance={},
+            temperature=1.75,
+        ),
+    )
     assert checkpoint.load(tmp_path).temperature == 1.75
     (tmp_path / "calibration.json").unlink()
     assert checkpoint.load(tmp_path).temperature == 1
@@ -238,7 +269,16 @@ def test_who_reads_while_training_writes_finds_a_whole_checkpoint_or_none(place:
         while not over.is_set():
             model = models[step % 2]
             checkpoint.save(
-                folder, Checkpoint(chosen, LABELS, VOCABULARY, model, {"step": float(step)}, {}, temperature=step + 1.0)
+                folder,
+                Checkpoint(
+                    recipe=chosen,
+                    labels=LABELS,
+                    tokenizer=VOCABULARY,
+                    model=model,
+                    metrics={"step": float(step)},
+                    provenance={},
+                    temperature=step + 1.0,
+                ),
             )
             step += 1
             over.wait(0.3)

@@ -19,6 +19,7 @@ MAX_FILE_LINES = 350
 MAX_FUNCTION_LINES = 60
 MAX_FUNCTION_LINES_P90 = 35
 MAX_PARAMETERS = 6
+MAX_POSITIONAL_FIELDS = 4
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -89,6 +90,23 @@ def test_functions_take_few_parameters() -> None:
         if re.sub(r":\d+", "", place) not in api
     }
     assert {place: count for place, count in counts.items() if count > MAX_PARAMETERS} == {}
+
+
+def dataclass_decorator(node: ast.ClassDef) -> ast.expr | None:
+    return next((one for one in node.decorator_list if ast.unparse(one).startswith("dataclass")), None)
+
+
+def test_dataclasses_of_many_fields_are_keyword_only() -> None:
+    wide = [
+        f"{name(path)}:{node.lineno} {node.name}"
+        for path in sources(*CHECKED)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef) and (decorator := dataclass_decorator(node)) is not None
+        if sum(isinstance(one, ast.AnnAssign) and "ClassVar" not in ast.unparse(one.annotation) for one in node.body)
+        > MAX_POSITIONAL_FIELDS
+        if "kw_only=True" not in ast.unparse(decorator)
+    ]
+    assert wide == []
 
 
 def test_modules_are_named_for_what_they_hold() -> None:

@@ -189,7 +189,10 @@ def test_its_architecture_is_trained_stored_and_exported_and_named_where_it_is_m
     labelled = recipes.from_dict(recipes.load("pretrain-bag").to_dict() | {"task": {"name": "entities"}})
     labels = ("O", "B-total", "I-total")
     model = checkpoint.build_model(labelled, vocabulary(), labels)
-    checkpoint.save(tmp_path / "tagger", Checkpoint(labelled, labels, vocabulary(), model, {}, {}))
+    checkpoint.save(
+        tmp_path / "tagger",
+        Checkpoint(recipe=labelled, labels=labels, tokenizer=vocabulary(), model=model, metrics={}, provenance={}),
+    )
     assert main(["export", "huggingface", str(tmp_path / "tagger"), str(tmp_path / "exported")]) == 0
     exported = AutoModelForTokenClassification.from_pretrained(tmp_path / "exported")
     assert torch.equal(exported.encoder.word_embedding.weight, model.state_dict()["encoder.word_embedding.weight"])

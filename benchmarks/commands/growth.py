@@ -43,7 +43,7 @@ from layoutray.tracking.reporter import MlflowReporter
 _MILLION = 1_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GrowthCost:
     """Cost of one step for a million pages or reports.
 
@@ -96,7 +96,7 @@ def _costs(folder: Path, pages: int, words: int, reports: int) -> list[GrowthCos
 
 
 def _of_pages(output: Output, count: int, words: int) -> list[GrowthCost]:
-    recipe, measured = IngestRecipe("folder"), partial(_measured, count, _resident())
+    recipe, measured = IngestRecipe(reader="folder"), partial(_measured, count, _resident())
     plan, costs = _planned(output, count, recipe, measured)
     _, writing = measured(
         "shards written", lambda: _write(plan.page_tasks, output.pages, words, recipe.pages_per_shard)
@@ -137,7 +137,11 @@ def _planned(
 def _opened(items: Iterable[DocumentRef]) -> Sequence[OpenedDocument]:
     opened = SpilledList(OPENED_DOCUMENT)
     opened.extend(
-        OpenedDocument(item, Document(f"{number:064x}", item.source, "", 1), pages=(1,))
+        OpenedDocument(
+            reference=item,
+            document=Document(doc_id=f"{number:064x}", source=item.source, split="", num_pages=1),
+            pages=(1,),
+        )
         for number, item in enumerate(items)
     )
     return opened
@@ -176,8 +180,9 @@ def _measured(count: int, start: int, step: str, run: Callable[[], Any]) -> tupl
     seconds = time.process_time() - started
     kept = max(_resident() - before, 0)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - start
+    memory_gib, peak_gib = (size * _MILLION / count / 2**30 for size in (kept, peak))
     return result, GrowthCost(
-        step, "pages", seconds * _MILLION / count, *(size * _MILLION / count / 2**30 for size in (kept, peak))
+        step=step, unit="pages", seconds=seconds * _MILLION / count, memory_gib=memory_gib, peak_gib=peak_gib
     )
 
 

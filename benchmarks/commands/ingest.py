@@ -83,7 +83,7 @@ def _compare(options: IngestBenchmarkOptions, scratch: Path) -> int:
     peers, processes, rounds = _peers(options), options.processes, options.rounds
     # Pages with a text layer go through OCR too, because the baselines do OCR for every page.
     recognition = Recognition(text_layer="never", profile=options.profile)
-    recipe = IngestRecipe("folder", dev_share=0, recognition=recognition)
+    recipe = IngestRecipe(reader="folder", dev_share=0, recognition=recognition)
     sample, prepared = scratch / "sample", scratch / "prepared"
     prepared.mkdir()
     sample_pages.collect(options.folders, options.pages, sample)

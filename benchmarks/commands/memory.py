@@ -77,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(options: MemoryOptions, scratch: Path) -> int:
-    recipe = IngestRecipe("folder", dev_share=0, recognition=_recognition(options))
+    recipe = IngestRecipe(reader="folder", dev_share=0, recognition=_recognition(options))
     real_pages.collect(options, scratch / "sample")
     _repeat(scratch / "sample", options, scratch / "pages")
     sampler = MemorySampler(_MARKS, options.interval)

@@ -91,12 +91,12 @@ class _Bulk:
     def __init__(self, options: PredictOptions, source: Path, scratch: Path) -> None:
         self._options, self._source, self._scratch = options, source, scratch
         self._folder = ""
-        self.done = Prediction(0, 0, 0, 0, 0, 0)
+        self.done = Prediction(answered=0, failed=0, entities=0, fields=0, without_fields=0, new=0)
 
     def read(self) -> float:
         self._folder = tempfile.mkdtemp(dir=self._scratch)
         started = time.perf_counter()
-        ingest(str(self._source), f"{self._folder}/ingested", IngestRecipe("folder", dev_share=0))
+        ingest(str(self._source), f"{self._folder}/ingested", IngestRecipe(reader="folder", dev_share=0))
         return time.perf_counter() - started
 
     def answer(self) -> float:

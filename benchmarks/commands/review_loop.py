@@ -51,13 +51,13 @@ def main(arguments: Sequence[str]) -> int:
         raise InputError("there is no chromium on PATH; run `make chromium`")
     runs = Runs("review-loop", options)
     settings = LoopSettings(
-        options.recipe,
-        options.pages,
-        options.start,
-        options.first,
-        options.more,
-        options.steps,
-        options.overrides,
+        recipe=options.recipe,
+        pages=options.pages,
+        start=options.start,
+        first=options.first,
+        more=options.more,
+        steps=options.steps,
+        overrides=options.overrides,
     )
     rounds = {seed: ReviewRound(runs, settings, seed) for seed in options.seeds}
     scores = runs.run_all(["loop"], lambda _, seed: rounds[seed].run())

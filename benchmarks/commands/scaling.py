@@ -58,7 +58,7 @@ class _Contender:
 
     @property
     def recipe(self) -> IngestRecipe:
-        return IngestRecipe("folder", dev_share=0, recognition=self.recognition)
+        return IngestRecipe(reader="folder", dev_share=0, recognition=self.recognition)
 
     def out(self) -> str:
         """A new output folder."""
@@ -78,7 +78,12 @@ class _Contender:
         again = time.perf_counter() - started - seconds
         assert manifest.pages_in == manifest.run.pages == self.pages, manifest
         return IngestTiming(
-            self.pages, self.nodes, first[0], seconds, again, stand_in.seconds_of_page(self.recognition)
+            pages=self.pages,
+            workers=self.nodes,
+            first=first[0],
+            seconds=seconds,
+            again=again,
+            ocr=stand_in.seconds_of_page(self.recognition),
         )
 
 

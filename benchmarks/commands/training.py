@@ -61,7 +61,9 @@ def main(arguments: Sequence[str]) -> int:
             if options.examples
             else _random_examples(masked_lm, f"{folder}/examples")
         )
-        job = Job(replace(masked_lm, max_length=Card.read(examples).max_length), examples, Path(folder))
+        job = Job(
+            recipe=replace(masked_lm, max_length=Card.read(examples).max_length), examples=examples, out=Path(folder)
+        )
         peer, ours = partial(_under_torchrun, job, options.workers), partial(_on_ray, job, options.workers)
         pairs: list[SpeedPair] = []
         for pair in compare(peer, ours, Path(folder), repeats=options.repeats, warmup=options.warmup):
@@ -102,7 +104,16 @@ def _random_examples(masked_lm: Recipe, out: str) -> str:
     blocks = example_files.write_shard(pa.Table.from_pylist(rows, schema=EXAMPLES), folder, "part-0.arrow")
     example_files.write_index(blocks, folder)
     vocabulary.save(Path(out, "tokenizer.json"))
-    Card(masked_lm.task.name, _LENGTH, (), (), {}, {"train": len(rows)}, 0, "random").write(out)
+    Card(
+        task=masked_lm.task.name,
+        max_length=_LENGTH,
+        labels=(),
+        sources=(),
+        pages={},
+        examples={"train": len(rows)},
+        dead=0,
+        digest="random",
+    ).write(out)
     return out
 
 
@@ -124,7 +135,7 @@ def _row(number: int, random: np.random.Generator, vocab_size: int) -> dict[str,
 
 
 def _on_ray(job: Job, workers: int, out: Path) -> None:
-    on_ray.train(check(replace(job, out=out), workers), Workers(workers), partial(_step_timer, out), History())
+    on_ray.train(check(replace(job, out=out), workers), Workers(count=workers), partial(_step_timer, out), History())
 
 
 def _step_timer(out: Path) -> Sequence[Reporter]:
@@ -148,7 +159,7 @@ def _under_torchrun(job: Job, workers: int, out: Path) -> None:
 def _plain_worker(examples: str, out: Path, values: str) -> None:
     """What torchrun runs in each process: the same training function, without Ray."""
     torch.set_num_threads(1)
-    job = Job(recipes.from_dict(json.loads(values)), examples, out)
+    job = Job(recipe=recipes.from_dict(json.loads(values)), examples=examples, out=out)
     with worlds.from_environment(visible_gpus()) as world:
         reporter = CompositeReporter(_step_timer(out) if world.leads else [])
         train(prepare(job, world.size), world, reporter, out / "state")

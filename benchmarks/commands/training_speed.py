@@ -81,7 +81,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def _measure(options: TrainingSpeedOptions, name: str) -> Speed:
     overrides = (*options.overrides, *_VARIANTS.get(name, ()))
-    run = SpeedRun(str(options.examples.absolute()), options.recipe, overrides, options.steps, options.threads)
+    run = SpeedRun(
+        examples=str(options.examples.absolute()),
+        recipe=options.recipe,
+        overrides=overrides,
+        steps=options.steps,
+        threads=options.threads,
+    )
     return measure(run, options.before or _REPOSITORY if name == _BEFORE else _REPOSITORY)
 
 

@@ -41,7 +41,7 @@ class BulkRun:
     replicas: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BulkCost:
     """What a bulk prediction needs.
 

@@ -27,7 +27,7 @@ ORDERS: Mapping[str, str] = {
 rounds with chunks of b tokens, stride s."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LayerCost:
     """Cost of one layer for one text.
 
@@ -72,13 +72,13 @@ def layer_costs(config: PyramidionConfig, length: int) -> list[LayerCost]:
         projections, attention, matrices = _attention(config, tokens)
         rows.append(
             LayerCost(
-                tokens,
-                kept,
-                projections,
-                attention,
-                2 * tokens * config.hidden * config.feed_forward,
-                _pooling(config, tokens, kept * 2**halvings) if halvings else 0,
-                matrices + tokens * config.hidden,
+                tokens=tokens,
+                kept=kept,
+                projections=projections,
+                attention=attention,
+                feed_forward=2 * tokens * config.hidden * config.feed_forward,
+                pooling=_pooling(config, tokens, kept * 2**halvings) if halvings else 0,
+                memory=matrices + tokens * config.hidden,
             )
         )
         tokens = kept
@@ -121,13 +121,13 @@ def _funnel_layer(config: PyramidionConfig, length: int, layer: int) -> LayerCos
     keys = means * stride if layer == 1 else tokens
     queries = length if layer == 0 else means
     return LayerCost(
-        tokens,
-        queries,
-        2 * (queries + keys) * width**2,
-        2 * queries * keys * width,
-        2 * queries * width * config.feed_forward,
-        0,
-        config.heads * queries * keys + tokens * width,
+        tokens=tokens,
+        kept=queries,
+        projections=2 * (queries + keys) * width**2,
+        attention=2 * queries * keys * width,
+        feed_forward=2 * queries * width * config.feed_forward,
+        pooling=0,
+        memory=config.heads * queries * keys + tokens * width,
     )
 
 

@@ -27,7 +27,7 @@ _HALVINGS = (2, 2)
 """Of the two layers that pool; each keeps a quarter of its tokens."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DepthSizes:
     """Sizes that are the same at every depth.
 
@@ -84,7 +84,7 @@ class CopyModel(nn.Module):
     @torch.no_grad()
     def generate(self, batch: Batch) -> Tensor:
         """Exactly `written` words for each text: (batch, 1, written)."""
-        search = BeamSearchSettings(_START, _END, max_length=self.written, min_length=self.written)
+        search = BeamSearchSettings(start_id=_START, end_id=_END, max_length=self.written, min_length=self.written)
         return beam_search(self.decoder, self.encoder(batch), search).tokens
 
 
@@ -143,4 +143,6 @@ def _model(config: PyramidionConfig, sizes: DepthSizes) -> CopyModel:
 def _batch(sizes: DepthSizes) -> Batch:
     shape = (sizes.batch, sizes.length)
     ids = torch.randint(_END + 1, sizes.vocabulary, shape)
-    return Batch(ids, torch.zeros(*shape, 4, dtype=torch.int64), torch.ones(shape, dtype=torch.bool))
+    return Batch(
+        input_ids=ids, boxes=torch.zeros(*shape, 4, dtype=torch.int64), mask=torch.ones(shape, dtype=torch.bool)
+    )

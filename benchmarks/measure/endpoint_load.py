@@ -28,7 +28,7 @@ Send = Callable[[Item], bytes | None]
 """Has one document answered; returns the body of the answer, empty without an endpoint; None when it failed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
     """Latency and throughput of documents that `clients` clients sent, each one document after the other.
 
@@ -188,7 +188,15 @@ def measure_load(
     p50, p95 = np.percentile([seconds for seconds, _ in answers], [50, 95])
     failed = sum(count for _, _, count in results)
     timings = _timings([body for _, body in answers])
-    return Load(clients, len(answers), failed, float(p50), float(p95), len(answers) / duration, timings)
+    return Load(
+        clients=clients,
+        documents=len(answers),
+        failed=failed,
+        p50=float(p50),
+        p95=float(p95),
+        per_second=len(answers) / duration,
+        timings=timings,
+    )
 
 
 def measure_batches(answer: Callable[[Sequence[Item]], object], documents: Sequence[Item], batch_size: int) -> Load:

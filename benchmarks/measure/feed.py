@@ -51,7 +51,7 @@ class Speed:
     per_core_second: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FeedCost:
     """What a worker needs to read its examples.
 
@@ -100,7 +100,7 @@ def _feed_here(folder: str, run: FeedRun) -> FeedCost:
             speed["tokens"] += sum(part.work.tokens for part in feed.training(step, 0, 1))
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     own, mapped = (int(status[name].split()[0]) / 1024 for name in ("RssAnon", "RssFile"))
-    return FeedCost(len(feed.examples), first_step, _speed(speed), own, mapped)
+    return FeedCost(windows=len(feed.examples), first_step=first_step, speed=_speed(speed), own=own, mapped=mapped)
 
 
 def _training_here(folder: str, run: FeedRun) -> Speed:

@@ -30,7 +30,7 @@ def save_model(folder: Path, pages: Sequence[Page], size: str) -> None:
     vocabulary = tokenizer.train_wordpiece((word.text for page in pages for word in page.words), 8000)
     labels = task.label_names([[f"B-{name}" for name in fields_of(recipe.task)]])
     model = checkpoint.build_model(recipe, vocabulary, labels).eval()
-    made = Checkpoint(recipe, labels, vocabulary, model, {}, {})
+    made = Checkpoint(recipe=recipe, labels=labels, tokenizer=vocabulary, model=model, metrics={}, provenance={})
     extractor = Extractor(made, recipe.name, CPU)
     scores = torch.cat(extractor.probabilities(extractor.tagging.windows(pages))).log()
     lead = (scores[:, 1:].amax(-1) - scores[:, 0]).quantile(1 - _SHARE_OF_FIELDS)

@@ -39,11 +39,28 @@ def random_pages(count: int, words: int) -> pa.Table:
         corners = random.uniform(0, 0.9, (words, 2)).tolist()
         texts = random.integers(0, 20_000, words).tolist()
         drawn = tuple(
-            Word(f"word{text}", Box(x, y, x + 0.05, y + 0.02), float(random.uniform(0, 1)), line // 8)
+            Word(
+                text=f"word{text}",
+                box=Box(x, y, x + 0.05, y + 0.02),
+                confidence=float(random.uniform(0, 1)),
+                line=line // 8,
+            )
             for line, (text, (x, y)) in enumerate(zip(texts, corners, strict=True))
         )
-        provenance = Provenance("ocr", "random", "tesseract", "5", "x")
-        pages.append(Page(str(number), 1, 1700, 2200, drawn, "", "", "train", provenance))
+        provenance = Provenance(words="ocr", reason="random", engine="tesseract", version="5", settings="x")
+        pages.append(
+            Page(
+                doc_id=str(number),
+                number=1,
+                width=1700,
+                height=2200,
+                words=drawn,
+                source="",
+                image="",
+                split="train",
+                provenance=provenance,
+            )
+        )
     return codec.pages_table(pages, [str(number) for number in range(count)])
 
 

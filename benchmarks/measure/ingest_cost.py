@@ -20,7 +20,7 @@ from layoutray.store.dead_letter import DeadLetter
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IngestTiming:
     """One run over new pictures.
 

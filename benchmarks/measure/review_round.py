@@ -37,7 +37,7 @@ _PATIENCE = 120_000
 """Milliseconds that a page may take on a busy machine."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoopSettings:
     """What all rounds share.
 

@@ -17,7 +17,7 @@ from layoutray.nn.gathered_attention import key_lists
 from layoutray.tensors import Batch
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MaskSaving:
     """Gathered attention relative to dense attention, on the same windows with the same weights.
 
@@ -52,8 +52,8 @@ def measure_saving(loaded: Checkpoint, batch: Batch, top_k: int, block: int, rou
         difference = (dense(batch).states - gathered(batch).states)[batch.mask].abs().max()
     device = batch.mask.device
     return MaskSaving(
-        top_k,
-        block,
+        top_k=top_k,
+        block=block,
         scores=key_lists(unmasked, batch.mask, block).share,
         inference=_ratio(lambda: _infer(dense, batch), lambda: _infer(gathered, batch), rounds, device),
         training=_ratio(lambda: _train(dense.train(), batch), lambda: _train(gathered.train(), batch), rounds, device),

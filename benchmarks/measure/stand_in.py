@@ -21,9 +21,9 @@ from layoutray.ocr.settings import Recognition
 from layoutray.ocr.tesseract.settings import Preprocessing, TesseractSettings
 from layoutray.store import sources
 
-READS = Recognition("pytesseract", TesseractSettings(preprocessing=Preprocessing(width=0, clahe=0)))
+READS = Recognition(engine="pytesseract", settings=TesseractSettings(preprocessing=Preprocessing(width=0, clahe=0)))
 """Recognition that calls the program and does little preprocessing."""
-REFUSES = Recognition("pytesseract", replace(READS.settings, psm=0))
+REFUSES = Recognition(engine="pytesseract", settings=replace(READS.settings, psm=0))
 """Recognition that turns every page into a dead letter: the program fails for page segmentation mode 0."""
 
 _PROGRAM = """#!/bin/sh

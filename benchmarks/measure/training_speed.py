@@ -19,7 +19,7 @@ from pathlib import Path
 _HERE = Path(__file__).resolve()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SpeedRun:
     """A training to measure.
 
@@ -96,7 +96,7 @@ def _measure_here(run: SpeedRun) -> list[tuple[float, float, float]]:
     overrides = [*run.overrides, f"train.steps={run.steps + 1}", "train.dev_examples=1", "train.warmup_steps=0"]
     clock = _Clock()
     with tempfile.TemporaryDirectory() as folder:
-        job = Job(recipes.load(run.recipe, overrides), run.examples, folder)
+        job = Job(recipe=recipes.load(run.recipe, overrides), examples=run.examples, out=folder)
         train(prepare(job, 1), world.single_process(), clock, Path(folder, "state"))
     return clock.steps[1:]
 

@@ -23,7 +23,7 @@ VOCABULARY = 30_522
 _MASK_SHARE = 0.15
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepCase:
     """One measurement.
 
@@ -130,7 +130,12 @@ def _batch(case: StepCase) -> Batch:
     ids = torch.randint(5, VOCABULARY, shape)
     words, pages = torch.arange(case.length).expand(shape), torch.full((case.batch, 2), 1000)
     return Batch(
-        ids, corners.flatten(-2), torch.ones(shape, dtype=torch.bool), labels, word_index=words, page_sizes=pages
+        input_ids=ids,
+        boxes=corners.flatten(-2),
+        mask=torch.ones(shape, dtype=torch.bool),
+        labels=labels,
+        word_index=words,
+        page_sizes=pages,
     )
 
 

@@ -29,7 +29,7 @@ COPIES: Mapping[str, float] = {
 """Degrees clockwise by which each copy is rotated. The first is read without the search for a page's direction."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CopyScore:
     """The reading of one copy of a page.
 
@@ -55,7 +55,7 @@ def score_copies(number: int, page: KnownPage, settings: Recognition, copies: Se
         own = replace(settings, orientation=orientation)
         reading = read_upright(rotated(picture, COPIES[name]), engines.load(settings.engine), own)
         recall, precision = word_recall([word.text for word in reading.words], truth)
-        scores.append(CopyScore(number, name, recall, precision, reading.degrees))
+        scores.append(CopyScore(page=number, copy=name, recall=recall, precision=precision, degrees=reading.degrees))
     return scores
 
 

@@ -58,7 +58,7 @@ SCALE = 10.0
 """Factor of `scaled` tables: at a learning rate of 3e-4, 300 steps of Adam move a number by at most 0.05."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DocPolarBertConfig:
     """The defaults are RoBERTa-base.
 

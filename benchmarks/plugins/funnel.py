@@ -47,7 +47,11 @@ def funnel_layer(layer: EncoderLayer, tokens: Encoded, stride: int) -> Encoded:
     attention = cast(MultiHeadAttention, layer.attention)
     visible = mask | ~mask.any(1, keepdim=True)
     update = attention.attend(pooled.states, attention.keys_and_values(states), VisibleKeys.of_all_queries(visible))
-    return Encoded(layer.feed_forward(layer.join(pooled.states, update)), pooled.mask, origin.gather(1, pooled.origin))
+    return Encoded(
+        states=layer.feed_forward(layer.join(pooled.states, update)),
+        mask=pooled.mask,
+        origin=origin.gather(1, pooled.origin),
+    )
 
 
 def _attention(config: PyramidionConfig) -> nn.Module:

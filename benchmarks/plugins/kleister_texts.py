@@ -25,7 +25,7 @@ class _KleisterTexts:
         for row in read_rows(root):
             # The row itself, so that the file is not read again for each document.
             yield DocumentRef(
-                file_name(row.pdf).stem,
+                key=file_name(row.pdf).stem,
                 source=f"{row.table}#{row.number}",
                 image="",
                 annotation=json_uri({"text": row.text, "values": row.values or ""}, ascii_only=True),
@@ -41,7 +41,7 @@ class _KleisterTexts:
         if not pages:
             raise malformed(reference.source, "the text has no words")
         fields = fields_of(member(row, "values", str, reference.source), reference.source)
-        return Truth(reference.document(doc_id, len(pages), fields), pages)
+        return Truth(document=reference.document(doc_id, len(pages), fields), pages=pages)
 
 
 READER = _KleisterTexts()

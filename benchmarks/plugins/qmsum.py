@@ -53,13 +53,17 @@ def _items(uri: str, split: str) -> Iterator[DocumentRef]:
     try:
         queries = _queries(uri)
     except DocumentError:
-        yield DocumentRef(file_name(uri).stem, source=uri, image="", annotation="", split=split)
+        yield DocumentRef(key=file_name(uri).stem, source=uri, image="", annotation="", split=split)
         return
     for number, query in enumerate(queries, start=1):
         # As JSON in a data: URI: the file has many queries.
         annotation = sources.data_uri("application/json", json.dumps(query).encode())
         yield DocumentRef(
-            f"{file_name(uri).stem}-{number}", source=f"{uri}#{number}", image="", annotation=annotation, split=split
+            key=f"{file_name(uri).stem}-{number}",
+            source=f"{uri}#{number}",
+            image="",
+            annotation=annotation,
+            split=split,
         )
 
 

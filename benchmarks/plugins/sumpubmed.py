@@ -29,7 +29,7 @@ class _SumPubMed:
             abstracts = {_number(stem): uri for stem, uri in kinds[_ABSTRACT].items()}
             for stem, text in sorted(kinds[_TEXT].items()):
                 yield DocumentRef(
-                    _number(stem), source=text, image="", annotation=abstracts.get(_number(stem), ""), split=""
+                    key=_number(stem), source=text, image="", annotation=abstracts.get(_number(stem), ""), split=""
                 )
 
     def read(self, item: DocumentRef) -> Truth:

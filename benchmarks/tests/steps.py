@@ -14,7 +14,7 @@ _PLENTY = 16 * 2**30
 
 def case(model: str, *, length: int = 64, windows: int = 2, memory: int = _PLENTY) -> StepCase:
     """A step of a tiny model."""
-    return StepCase(model, "tiny", length, windows, compiled=False, steps=1, memory=memory)
+    return StepCase(model=model, size="tiny", length=length, batch=windows, compiled=False, steps=1, memory=memory)
 
 
 def run(benchmark: str, one: StepCase) -> subprocess.CompletedProcess[str]:

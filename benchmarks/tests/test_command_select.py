@@ -26,7 +26,10 @@ def prepare(folder: Path) -> list[str]:
     examples = encode(folder / "runs", chosen, made)  # where the benchmark encodes, if it finds nothing there
     vocabulary = load(Path(examples))
     model = build_model(chosen, vocabulary, LABELS)
-    checkpoint.save(folder / "start", Checkpoint(chosen, LABELS, vocabulary, model, metrics={}, provenance={}))
+    checkpoint.save(
+        folder / "start",
+        Checkpoint(recipe=chosen, labels=LABELS, tokenizer=vocabulary, model=model, metrics={}, provenance={}),
+    )
     files = [recipe_file(folder, chosen), str(folder / "runs/ingested"), "--start", str(folder / "start")]
     return ["select", *files, "--out", str(folder / "runs"), "--seeds", "1", "--steps", "2", "--first", "2"]
 

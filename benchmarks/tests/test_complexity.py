@@ -32,7 +32,9 @@ def counted(config: PyramidionConfig, length: int) -> tuple[FlopCounterMode, Enc
     torch.manual_seed(0)
     encoder = ARCHITECTURE.build(config, vocab_size=50, pad_id=0).eval()
     ids = torch.randint(1, 50, (1, length))
-    batch = Batch(ids, torch.zeros(1, length, 4, dtype=torch.int64), torch.ones(1, length, dtype=torch.bool))
+    batch = Batch(
+        input_ids=ids, boxes=torch.zeros(1, length, 4, dtype=torch.int64), mask=torch.ones(1, length, dtype=torch.bool)
+    )
     # The counter counts attention only in the implementation that uses plain matrix products.
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         encoded = encoder(batch)

@@ -35,7 +35,9 @@ def test_all_parameters_get_gradients_and_the_given_number_of_words_is_generated
     encoder = build(configuration("blockwise", 2, SIZES), vocab_size=50, pad_id=0)
     model = CopyModel(encoder, DecoderConfig(layers=1, heads=2, feed_forward=32), 4)
     batch = Batch(
-        torch.randint(3, 50, (2, 32)), torch.zeros(2, 32, 4, dtype=torch.int64), torch.ones(2, 32, dtype=torch.bool)
+        input_ids=torch.randint(3, 50, (2, 32)),
+        boxes=torch.zeros(2, 32, 4, dtype=torch.int64),
+        mask=torch.ones(2, 32, dtype=torch.bool),
     )
     words = model.generate(batch)
     assert words.shape == (2, 1, 4)

@@ -179,7 +179,7 @@ def test_it_is_the_authors_code() -> None:
         values = (torch.arange(parameter.numel()) * 7919 + number * 104729) % 1009 / 1009 - 0.5
         parameter.copy_(values.view_as(parameter) + name.endswith("norm.weight"))
     ids = torch.tensor([[0, 3, 4, 5, 6, 7, 8, 9, 2]])
-    states = encoder(Batch(ids, boxes, torch.ones_like(ids, dtype=torch.bool))).states
+    states = encoder(Batch(input_ids=ids, boxes=boxes, mask=torch.ones_like(ids, dtype=torch.bool))).states
     torch.testing.assert_close(states[0, :, :2], torch.tensor(THEIR_STATES), atol=1e-4, rtol=0)
 
 

@@ -144,7 +144,15 @@ def test_a_loop_over_batches_counts_documents() -> None:
 
 
 def load(p50: float, per_second: float) -> Load:
-    return Load(1, 9, 0, p50, p50, per_second, {"model_ms": 2.0, "total_ms": 5.0})
+    return Load(
+        clients=1,
+        documents=9,
+        failed=0,
+        p50=p50,
+        p95=p50,
+        per_second=per_second,
+        timings={"model_ms": 2.0, "total_ms": 5.0},
+    )
 
 
 def test_sides_take_turns_and_are_compared_round_by_round() -> None:

@@ -19,7 +19,11 @@ def layer() -> EncoderLayer:
 def tokens(length: int, real: int) -> Encoded:
     torch.manual_seed(length)
     mask = (torch.arange(length) < real).expand(2, length)
-    return Encoded(torch.randn(2, length, WIDTH, dtype=torch.float64), mask, torch.arange(length).expand(2, length))
+    return Encoded(
+        states=torch.randn(2, length, WIDTH, dtype=torch.float64),
+        mask=mask,
+        origin=torch.arange(length).expand(2, length),
+    )
 
 
 def by_hand(one: EncoderLayer, states: Tensor, stride: int) -> Tensor:
@@ -51,7 +55,8 @@ def test_every_token_gets_the_state_of_its_mean() -> None:
     layers, given = [layer(), layer(), layer()], tokens(9, 9)
     whole = layers[0](given.states, given.mask)
     means = layers[2](
-        funnel_layer(layers[1], Encoded(whole, given.mask, given.origin), 4).states, torch.ones(2, 3, dtype=torch.bool)
+        funnel_layer(layers[1], Encoded(states=whole, mask=given.mask, origin=given.origin), 4).states,
+        torch.ones(2, 3, dtype=torch.bool),
     )
     made = funnel_encode(layers, given, 4)
     torch.testing.assert_close(made.states, whole + means[:, torch.arange(9) // 4])

@@ -23,7 +23,7 @@ def test_every_step_handles_all_pages(tmp_path: Path) -> None:
     stand_in.write_pictures(source, 5)
     with environment(stand_in.install(program, 0, words=3)):
         taken = step_seconds(
-            source, out, IngestRecipe("folder", dev_share=0, pages_per_shard=2, recognition=stand_in.READS)
+            source, out, IngestRecipe(reader="folder", dev_share=0, pages_per_shard=2, recognition=stand_in.READS)
         )
     assert min(taken.values()) > 0
     assert {

@@ -15,7 +15,7 @@ from layoutray.ocr.settings import Recognition
 from layoutray.ocr.tesseract.settings import Preprocessing, TesseractSettings
 from tests.ocr.files import encoded, picture
 
-SETTINGS = Recognition("tesserocr", TesseractSettings(preprocessing=Preprocessing(width=400)))
+SETTINGS = Recognition(engine="tesserocr", settings=TesseractSettings(preprocessing=Preprocessing(width=400)))
 
 
 def test_every_contender_runs_in_every_round_and_the_order_alternates() -> None:

@@ -14,7 +14,7 @@ from layoutray.store import sources
 def test_the_given_number_of_keys_is_listed() -> None:
     with listed_store(2345) as root:
         listed = list(sources.list_files(root))
-        found = find_documents(root, IngestRecipe("folder"))
+        found = find_documents(root, IngestRecipe(reader="folder"))
     assert listed[0] == f"{root}/000000000000.png"
     assert len(set(listed)) == len(found.references) == 2345
     assert listed == sorted(listed)

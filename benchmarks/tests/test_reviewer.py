@@ -17,7 +17,7 @@ from tests.browser import chromium, listening, opened
 from tests.review.documents import answered
 
 NAMES = ("company", "date", "total", "number")
-SCHEMA = {name: FieldType("name") for name in NAMES}
+SCHEMA = {name: FieldType(type="name") for name in NAMES}
 LOST = "date"
 
 pytestmark = pytest.mark.browser

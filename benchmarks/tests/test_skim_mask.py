@@ -19,16 +19,23 @@ def untrained(arch: str) -> Checkpoint:
         "max_length": 32,
     }
     chosen = recipes.from_dict(values)
-    return Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()).eval(), {}, {})
+    return Checkpoint(
+        recipe=chosen,
+        labels=(),
+        tokenizer=vocabulary(),
+        model=checkpoint.build_model(chosen, vocabulary(), ()).eval(),
+        metrics={},
+        provenance={},
+    )
 
 
 def batch(length: int) -> Batch:
     random = torch.Generator().manual_seed(0)
     corners = torch.randint(0, 1001, (2, length, 2, 2), generator=random).sort(dim=-2).values
     return Batch(
-        torch.randint(5, 50, (2, length), generator=random),
-        corners.flatten(-2),
-        torch.ones(2, length, dtype=torch.bool),
+        input_ids=torch.randint(5, 50, (2, length), generator=random),
+        boxes=corners.flatten(-2),
+        mask=torch.ones(2, length, dtype=torch.bool),
     )
 
 

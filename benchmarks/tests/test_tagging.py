@@ -15,16 +15,16 @@ from layoutray.metrics.entity_f1 import Score
 from layoutray.readers.annotation import ANNOTATED
 from layoutray.store import codec, shards
 
-SCHEMA = {"total": FieldType("amount"), "shop": FieldType("name")}
+SCHEMA = {"total": FieldType(type="amount"), "shop": FieldType(type="name")}
 
 
 def page(doc_id: str, *words: tuple[str, str | None]) -> Page:
     return Page(
-        doc_id,
-        1,
-        100,
-        100,
-        tuple(Word(text, Box(0, 0, 1, 1), tag=tag) for text, tag in words),
+        doc_id=doc_id,
+        number=1,
+        width=100,
+        height=100,
+        words=tuple(Word(text=text, box=Box(0, 0, 1, 1), tag=tag) for text, tag in words),
         source=doc_id,
         image="",
         split="train",

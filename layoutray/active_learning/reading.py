@@ -36,7 +36,7 @@ class LabelledWord:
     label: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ReadDocument:
     """A document as the model reads it.
 
@@ -67,12 +67,12 @@ def read_documents(extractor: Extractor, batches: Iterable[Sequence[Page]]) -> l
         outputs = iter(extractor.outputs(windows))
         for page, of_page in zip(pages, windows, strict=True):
             for window in of_page:
-                reading = readings.setdefault(page.doc_id, _Reading(page.source))
+                reading = readings.setdefault(page.doc_id, _Reading(source=page.source))
                 reading.add(page, window, next(outputs), extractor.tagging.labels)
     return [reading.document(doc_id) for doc_id, reading in readings.items()]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Reading:
     """Sums over the windows of a document that were read so far."""
 
@@ -97,4 +97,11 @@ class _Reading:
 
     def document(self, doc_id: str) -> ReadDocument:
         state = (self.states / self.tokens).astype(np.float32)
-        return ReadDocument(doc_id, self.source, self.words, self.wrong, state, tuple(self.doubts))
+        return ReadDocument(
+            doc_id=doc_id,
+            source=self.source,
+            words=self.words,
+            uncertainty=self.wrong,
+            state=state,
+            doubts=tuple(self.doubts),
+        )

@@ -67,7 +67,7 @@ def text_encoder(names: NameTable) -> Parent:
     return Parent(names, shared={"model_type": "core", **{name: name for name in ("layers", "heads", "norm_epsilon")}})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Architecture(Generic[Config]):
     """An architecture as named by the recipe key `model.arch`.
 

@@ -60,7 +60,7 @@ _GENTLE_THETA = 0.05
 """Initial θ on a trained `core`: lowers a score by 0.06 at a distance of 1000."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FormNetConfig:
     """The defaults are the paper's FormNet-A2, with ETC's radius, clipping and dropout.
 

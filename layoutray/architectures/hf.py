@@ -32,7 +32,7 @@ from layoutray.tensors import Batch, Encoded
 _POSITIONS = "model.embeddings.position_embeddings.weight"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PeerConfig:
     """The defaults are the library's, i.e. those of BERT-base and LayoutLM-base.
 

@@ -53,7 +53,7 @@ from layoutray.nn.winding_embedding import WindingEmbedding, page_scaled
 from layoutray.tensors import BOX_GRID, Batch, Encoded, Packing
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LambertConfig:
     """The defaults are RoBERTa-base with the paper's layout embedding and dropout of positions.
 

@@ -49,7 +49,7 @@ FARTHEST_IN_TEXT, FARTHEST_ON_PAGE = 128, 256
 SPATIAL_BUCKETS = 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LayoutLMv3Config:
     """The defaults are LayoutLMv3-base.
 

@@ -40,7 +40,7 @@ from layoutray.tensors import BOX_GRID, Batch, Encoded
 _EPSILON = 1e-5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LongSkimformerConfig:
     """The defaults are the paper's LongSkimformer with the window of the release; the paper does not state its window.
 

@@ -66,7 +66,7 @@ from layoutray.nn.weight_names.pyramidion import FROM_PEER
 from layoutray.tensors import Batch, Encoded
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PyramidionConfig:
     """The defaults are the paper's DeepPyramidion.
 
@@ -252,7 +252,9 @@ class Pyramidion(nn.Module):
         else:
             states = self.core(words + layout, positions)
         return Encoded(
-            self.dropout(states * batch.mask[..., None]), batch.mask, positions.expand(batch.input_ids.shape)
+            states=self.dropout(states * batch.mask[..., None]),
+            mask=batch.mask,
+            origin=positions.expand(batch.input_ids.shape),
         )
 
     def encode(self, tokens: Encoded) -> Encoded:
@@ -268,7 +270,7 @@ class Pyramidion(nn.Module):
 
     def _padded_as_released(self, tokens: Encoded) -> Encoded:
         states, mask, origin = (padded(rows, self.max_length) for rows in (tokens.states, tokens.mask, tokens.origin))
-        return Encoded(states, mask if self.hides_padding else torch.ones_like(mask), origin)
+        return Encoded(states=states, mask=mask if self.hides_padding else torch.ones_like(mask), origin=origin)
 
 
 def _received_attention(layer: nn.Module, tokens: Encoded) -> Float[Tensor, "batch length"]:

@@ -33,7 +33,7 @@ from layoutray.nn.weight_names.skim_embeddings import FROM_SKIMFORMER
 from layoutray.tensors import BOX_GRID, Batch, Encoded
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SkimEmbeddingsConfig:
     """The defaults are BERT-base with the paper's Skimformer.
 

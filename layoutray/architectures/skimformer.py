@@ -58,7 +58,7 @@ _LIKE = 6.0
 """Attention score of a token with itself with `start = "local"`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SkimformerConfig:
     """The defaults are the paper's Skimformer with contextualised layout (113 M parameters with the masked-LM head).
 

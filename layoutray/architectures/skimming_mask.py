@@ -43,7 +43,7 @@ from layoutray.nn.weight_names.skimming_mask import FROM_CORE, FROM_SKIMFORMER
 from layoutray.tensors import BOX_GRID, Batch, Encoded
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SkimmingMaskConfig:
     """The defaults are BERT-base with the paper's Skimformer as skimmer and the paper's k.
 

@@ -33,13 +33,13 @@ def collate(examples: Sequence[Example], pad_id: int) -> Batch:
     ]
     labelled = any(example.labels is not None for example in examples)
     return Batch(
-        torch.from_numpy(_padded([example.input_ids for example in examples], pad_id)),
-        torch.from_numpy(boxes),
-        torch.from_numpy(np.arange(sizes.max()) < sizes[:, None]),
-        torch.from_numpy(_padded(labels, IGNORED)) if labelled else None,
-        torch.from_numpy(_padded(word_index, -1)),
-        torch.from_numpy(_padded([example.neighbours for example in examples], -1)),
-        torch.from_numpy(np.array([example.page_size for example in examples], np.int64)),
+        input_ids=torch.from_numpy(_padded([example.input_ids for example in examples], pad_id)),
+        boxes=torch.from_numpy(boxes),
+        mask=torch.from_numpy(np.arange(sizes.max()) < sizes[:, None]),
+        labels=torch.from_numpy(_padded(labels, IGNORED)) if labelled else None,
+        word_index=torch.from_numpy(_padded(word_index, -1)),
+        neighbours=torch.from_numpy(_padded([example.neighbours for example in examples], -1)),
+        page_sizes=torch.from_numpy(np.array([example.page_size for example in examples], np.int64)),
     )
 
 

@@ -19,7 +19,7 @@ _OPEN_BLOCKS = 256
 """Blocks whose columns stay open. An open block takes about 5 KB, as its rows are mapped or shared."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
     """One window of a page, or a whole document, which has the numbers of the first window of its first page.
 
@@ -62,15 +62,15 @@ def unlabelled_document(
 def _unlabelled(page: Page, number: int, window: Window) -> Example:
     size = (page.width, page.height)
     return Example(
-        page.doc_id,
-        page.number,
-        number,
-        window.input_ids,
-        window.boxes,
-        window.word_index,
-        window.neighbours,
-        size,
-        None,
+        doc_id=page.doc_id,
+        page=page.number,
+        window=number,
+        input_ids=window.input_ids,
+        boxes=window.boxes,
+        word_index=window.word_index,
+        neighbours=window.neighbours,
+        page_size=size,
+        labels=None,
     )
 
 
@@ -182,15 +182,15 @@ class _Block:
         labels = slice(self._label_offsets[index], self._label_offsets[index + 1])
         doc_id, page, window = (column[index].as_py() for column in self._keys)
         return Example(
-            doc_id,
-            page,
-            window,
-            self._ids[rows],
-            self._boxes[rows],
-            self._words[rows],
-            self._neighbours[words],
-            (int(self._widths[index]), int(self._heights[index])),
-            None if self._labels is None else self._labels[labels],
+            doc_id=doc_id,
+            page=page,
+            window=window,
+            input_ids=self._ids[rows],
+            boxes=self._boxes[rows],
+            word_index=self._words[rows],
+            neighbours=self._neighbours[words],
+            page_size=(int(self._widths[index]), int(self._heights[index])),
+            labels=None if self._labels is None else self._labels[labels],
         )
 
 

@@ -225,7 +225,7 @@ def _planned(contenders: Mapping[str, _Contender], chosen: CompareOptions) -> di
     for name, one in contenders.items():
         examples = sources.join(out, one.examples)
         encode_pages(encode.resolved(one.recipe, chosen.tracking_uri), pages, examples, fetch=fetch)
-        first[name] = Job(one.recipe, examples, sources.join(out, name), one.init, fetch)
+        first[name] = Job(recipe=one.recipe, examples=examples, out=sources.join(out, name), init=one.init, fetch=fetch)
     if chosen.minutes is not None:
         timed = equal_minutes.lasting(chosen.minutes, first, sources.join(out, "timed"), chosen)
         first = {name: replace(job, recipe=timed[name]) for name, job in first.items()}

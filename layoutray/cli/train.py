@@ -101,19 +101,19 @@ def _main(verb: str, arguments: Sequence[str] | None) -> int:
 
 def _train(chosen: TrainOptions) -> None:
     workers = Workers(
-        chosen.workers,
-        chosen.min_workers,
+        count=chosen.workers,
+        least=chosen.min_workers,
         cpus=chosen.cpus,
         gpus=chosen.gpus,
         threads=chosen.threads,
         max_failures=chosen.max_failures,
     )
     job = Job(
-        recipes.load(chosen.recipe, chosen.overrides),
-        sources.absolute(chosen.examples),
-        sources.absolute(chosen.out),
-        tracked_training.starting_checkpoints(chosen.init, chosen.tracking_uri),
-        registered.fetcher(chosen.tracking_uri),
+        recipe=recipes.load(chosen.recipe, chosen.overrides),
+        examples=sources.absolute(chosen.examples),
+        out=sources.absolute(chosen.out),
+        init=tracked_training.starting_checkpoints(chosen.init, chosen.tracking_uri),
+        fetch=registered.fetcher(chosen.tracking_uri),
     )
     if chosen.workers:
         _train_on_ray(job, workers, chosen)

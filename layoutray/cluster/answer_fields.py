@@ -99,7 +99,13 @@ def _documents(rows: pa.Table, schema: FieldSchema) -> Iterator[DocumentFields]:
     for doc_id, group in groupby(plain, key=itemgetter("doc_id")):
         document_rows = list(group)
         fields = field_answers(map(codec.entity_of, document_rows), schema.fields)
-        yield DocumentFields(doc_id, document_rows[0]["source"], schema.model_id, schema.model_version, fields)
+        yield DocumentFields(
+            doc_id=doc_id,
+            source=document_rows[0]["source"],
+            model_id=schema.model_id,
+            model_version=schema.model_version,
+            fields=fields,
+        )
 
 
 def _by_document(rows: pa.Table) -> pa.Table:

@@ -129,7 +129,7 @@ def run(
         units = ray.data.from_blocks(_blocks(plan.remaining, replicas.count))
         units.context.target_max_block_size = 1  # Ray passes on each row at once: for the progress, and between stages
         allow_slow_batches(units)
-        start = Progress(stage, 0, plan.rows - plan.skipped, plan.skipped)
+        start = Progress(stage=stage, done=0, total=plan.rows - plan.skipped, skipped=plan.skipped)
         watch(answerer.answer(units, replicas), start, progress)
     for name, letters in answerer.failures():
         if name not in written:

@@ -32,7 +32,7 @@ _Batch = dict[str, NDArray[Any]]
 """Columns of one row, because Ray Data requires a batch size for workers with GPUs."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answering:
     """What the stages need besides the units.
 

@@ -87,7 +87,13 @@ def encode(
     if output.finished():
         return Card.read(out)
     vocabulary = tokenizer.load(out).inner.to_str()
-    encoder = Encoder(recipe.task, recipe.max_length, tuple(prepared["labels"]), vocabulary, data_sets)
+    encoder = Encoder(
+        task=recipe.task,
+        max_length=recipe.max_length,
+        labels=tuple(prepared["labels"]),
+        vocabulary=vocabulary,
+        data_sets=data_sets,
+    )
     workers = workers or num_workers()
     arguments = {"encoder": encoder, "filters": recipe.filters, "output": output}
     pieces = _encode_pieces(arguments, lengths, workers, progress)
@@ -138,15 +144,21 @@ def _encode_pieces(
     """Encode all pages. `arguments` are those of `_PieceWorker`."""
     pieces = SpilledList(_PIECE)
     pieces.extend(pieces_of(lengths, _PAGES_PER_PIECE))
-    pool = WorkerPool(_PieceWorker, arguments, min(workers, len(pieces)), 1, _SLOWEST_PIECE_SECONDS)
+    pool = WorkerPool(
+        actor=_PieceWorker,
+        arguments=arguments,
+        workers=min(workers, len(pieces)),
+        batch_size=1,
+        deadline=_SLOWEST_PIECE_SECONDS,
+    )
     encoded: list[PieceCounts] = []
     done, total = 0, sum(lengths.values())
-    progress(Progress("encode", 0, total))
+    progress(Progress(stage="encode", done=0, total=total))
     for table in pool.map(pieces):
         for text in table["counts"].to_pylist():
             encoded.append(PieceCounts(**json.loads(text)))
             done += sum(encoded[-1].pages.values())
-            progress(Progress("encode", done, total))
+            progress(Progress(stage="encode", done=done, total=total))
     return encoded
 
 
@@ -176,14 +188,14 @@ def _write_files(
     """Sort the pieces, and write the files and their index."""
     sorts, files = list(output.sorts(pieces)), list(output.files(pieces))
     at_a_time, total = _TASKS_PER_WORKER * workers, len(sorts) + len(files)
-    progress(Progress("merge", 0, total))
+    progress(Progress(stage="merge", done=0, total=total))
 
     def run(method: Callable[..., Any], calls: Sequence[Sequence[Any]], done: int) -> list[Any]:
         """Results of a method of `output` as Ray tasks, for the arguments of each call."""
         task, results = cast(Any, ray.remote(num_cpus=0.5))(method), list[Any]()
         for start in range(0, len(calls), at_a_time):
             results += _results([task.remote(output, *call) for call in calls[start : start + at_a_time]])
-            progress(Progress("merge", done + len(results), total))
+            progress(Progress(stage="merge", done=done + len(results), total=total))
         return results
 
     run(EncodeOutput.sort, sorts, 0)

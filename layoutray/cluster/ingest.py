@@ -108,8 +108,14 @@ def run_plan(
         arguments = {"reader": recipe.reader, "words": recipe.words, "recognition": recipe.recognition}
         arguments["out"] = output.folder
         deadline = ATTEMPTS * recipe.recognition.deadline
-        pool = WorkerPool(PageWorker, arguments, min(workers, len(tasks)), recipe.pages_per_shard, deadline)
-        latest = Progress("recognise", 0, len(tasks), len(plan.page_tasks) - len(tasks))
+        pool = WorkerPool(
+            actor=PageWorker,
+            arguments=arguments,
+            workers=min(workers, len(tasks)),
+            batch_size=recipe.pages_per_shard,
+            deadline=deadline,
+        )
+        latest = Progress(stage="recognise", done=0, total=len(tasks), skipped=len(plan.page_tasks) - len(tasks))
         progress(latest)
         meter.done(0, waiting=latest.total)
         for table in pool.map(tasks):

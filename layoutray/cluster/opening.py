@@ -47,7 +47,7 @@ def open_documents(
     results = _open_in_process(changed, recipe) if in_process else _open_in_workers(changed, recipe, workers)
     for count, result in enumerate(results, start=1):
         opened[reference_key(result.reference)] = result
-        progress(Progress("open", count, len(changed)))
+        progress(Progress(stage="open", done=count, total=len(changed)))
     if before and changed:
         before.store(opened[reference_key(reference)] for reference in changed)
     return opened
@@ -65,6 +65,12 @@ def _open_in_workers(
     with connect():
         arguments = {"reader": recipe.reader, "words": recipe.words, "recognition": recipe.recognition}
         deadline = ATTEMPTS * recipe.recognition.deadline
-        pool = WorkerPool(DocumentOpener, arguments, workers or num_workers(), _DOCUMENTS_PER_BATCH, deadline)
+        pool = WorkerPool(
+            actor=DocumentOpener,
+            arguments=arguments,
+            workers=workers or num_workers(),
+            batch_size=_DOCUMENTS_PER_BATCH,
+            deadline=deadline,
+        )
         for table in pool.map(references):
             yield from record_codecs.from_table(table, OPENED_DOCUMENT)

@@ -21,7 +21,7 @@ from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Prediction:
     """Counts of the output: every page of the data set is answered or failed, once.
 
@@ -70,7 +70,12 @@ def predict(
     identity = identity or JobIdentity.of(loaded, ingested)
     answers = identity.claim(out)
     answering = Answering(
-        sources.absolute(str(checkpoint)), replicas.fetch, tagging, identity.model_id, identity.model_version, answers
+        checkpoint=sources.absolute(str(checkpoint)),
+        fetch=replicas.fetch,
+        tagging=tagging,
+        model_id=identity.model_id,
+        model_version=identity.model_version,
+        answers=answers,
     )
     return Prediction(
         **answer_job.run(identity, _PageAnswerer(data_set, answering), answers, replicas, "answer", progress)
@@ -110,5 +115,13 @@ def _failure(letter: DeadLetter, answering: Answering) -> Answer:
         status="failure",
         entities=(),
         pages=(),
-        errors=(Problem(letter.reason, letter.stage, letter.message, letter.retryable, letter.page),),
+        errors=(
+            Problem(
+                code=letter.reason,
+                stage=letter.stage,
+                message=letter.message,
+                retryable=letter.retryable,
+                page_number=letter.page,
+            ),
+        ),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import ray.data
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """Progress of one stage of a job.
 

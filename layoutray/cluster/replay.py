@@ -112,7 +112,9 @@ def _plan(
     opened = open_documents(others, recipe, progress, workers, before)
     opened_again = open_documents(retried, changed, progress, workers)
     in_order = (
-        opened.get(key) or opened_again.get(key) or OpenedDocument(reference, None, unopened[reference.source])
+        opened.get(key)
+        or opened_again.get(key)
+        or OpenedDocument(reference=reference, document=None, letter=unopened[reference.source])
         for reference in planned
         for key in (reference_key(reference),)
     )

@@ -41,7 +41,7 @@ _STATES = "ray"
 """Folder in the checkpoint folder where Ray keeps states; a rerun of an unfinished job resumes from the last."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Workers(TrainingResources):
     """How many processes train, and what each may use.
 

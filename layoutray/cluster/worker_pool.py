@@ -19,7 +19,7 @@ _RECORDS_PER_WORKER = 1000
 _SMALLEST_WAVE = 32_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerPool:
     """Actors of one class. An actor takes a table of packed records and yields tables.
 

@@ -28,7 +28,7 @@ from layoutray.store.schema import FIELDS, TEXTS
 from layoutray.tasks.generate_fields import written_fields
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class WrittenTexts:
     """Counts of the output: every document of the data set has a row, once.
 
@@ -174,11 +174,11 @@ class _WriteShard:
         generator = self._generator
         fields = [
             DocumentFields(
-                document.doc_id,
-                document.source,
-                generator.model_id,
-                generator.model_version,
-                written_fields(text.lines, of_document, generator.fields),
+                doc_id=document.doc_id,
+                source=document.source,
+                model_id=generator.model_id,
+                model_version=generator.model_version,
+                fields=written_fields(text.lines, of_document, generator.fields),
             )
             for document, of_document, text in zip(documents, pages, texts, strict=True)
             if text.tokens

@@ -14,7 +14,7 @@ NOISE = (0.05, 0.1)
 """Shares of wrong characters under which models are measured too."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ComparedModel:
     """What was measured of one checkpoint.
 
@@ -49,7 +49,7 @@ def kept_comparison(folder: str, selection: PageSelection) -> ComparedModel:
     """
     result = kept(folder, "compared", selection, _measured)
     clean, noisy = Measurement(**result.pop("clean")), result.pop("noisy")
-    return ComparedModel(clean, {float(rate): Measurement(**one) for rate, one in noisy.items()}, **result)
+    return ComparedModel(clean=clean, noisy={float(rate): Measurement(**one) for rate, one in noisy.items()}, **result)
 
 
 def _measured(loaded: Checkpoint, selection: PageSelection) -> dict[str, Any]:
@@ -59,11 +59,11 @@ def _measured(loaded: Checkpoint, selection: PageSelection) -> dict[str, Any]:
     seconds = time.perf_counter() - started
     return asdict(
         ComparedModel(
-            clean,
-            {rate: measure(loaded, selection, rate) for rate in NOISE},
-            metrics["field_ece" if "field_ece" in metrics else "ece"],
-            metrics.get("accepted_at_99"),
-            1000 * seconds / selection.num_pages,
-            sum(parameter.numel() for parameter in loaded.model.parameters()),
+            clean=clean,
+            noisy={rate: measure(loaded, selection, rate) for rate in NOISE},
+            calibration_error=metrics["field_ece" if "field_ece" in metrics else "ece"],
+            coverage=metrics.get("accepted_at_99"),
+            milliseconds=1000 * seconds / selection.num_pages,
+            parameters=sum(parameter.numel() for parameter in loaded.model.parameters()),
         )
     )

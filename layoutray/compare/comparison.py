@@ -16,7 +16,7 @@ _LISTED = 5
 """Documents that are listed of each kind."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedRecipe:
     """One row of the report's table.
 
@@ -135,16 +135,16 @@ class Comparison:
         models = self.models[name]
         coverages = [one.coverage for one in models if one.coverage is not None]
         return ComparedRecipe(
-            name,
-            self.f1[name].interval,
-            tuple(one.clean.value for one in models),
-            self._on_unseen(models),
-            {rate: estimate([one.noisy[rate] for one in models]).interval for rate in NOISE},
-            self.differences.get(name),
-            float(np.mean([one.calibration_error for one in models])),
-            float(np.mean(coverages)) if coverages else None,
-            float(np.mean([one.milliseconds for one in models])),
-            models[0].parameters,
+            name=name,
+            f1=self.f1[name].interval,
+            seeds=tuple(one.clean.value for one in models),
+            unseen=self._on_unseen(models),
+            noisy={rate: estimate([one.noisy[rate] for one in models]).interval for rate in NOISE},
+            difference=self.differences.get(name),
+            calibration_error=float(np.mean([one.calibration_error for one in models])),
+            coverage=float(np.mean(coverages)) if coverages else None,
+            milliseconds=float(np.mean([one.milliseconds for one in models])),
+            parameters=models[0].parameters,
         )
 
     def _on_unseen(self, models: Sequence[ComparedModel]) -> Interval | None:

@@ -12,7 +12,7 @@ class Region:
     polygon: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
     """One extracted entity.
 
@@ -63,7 +63,7 @@ class TextLine:
     copies: tuple[Copy, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """Entities of one page that belong together, for example one line item of a receipt.
 
@@ -81,7 +81,7 @@ class Record:
     fields: tuple[Entity, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FieldAnswer:
     """One value of a field of a document.
 
@@ -109,7 +109,7 @@ class FieldAnswer:
     accepted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentFields:
     """The fields of one document, from all its pages."""
 
@@ -120,7 +120,7 @@ class DocumentFields:
     fields: tuple[FieldAnswer, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageAnswer:
     """Size of a page in pixels, and its number of words."""
 
@@ -131,7 +131,7 @@ class PageAnswer:
     unit: str = "pixel"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """Why a document or one of its pages failed."""
 
@@ -142,7 +142,7 @@ class Problem:
     page_number: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The answer for one document or page: entities, pages, errors, and the records that the entities form."""
 

@@ -21,7 +21,7 @@ _FULL = 0.9
 """A line counts as full when it covers at least this share of the width of the page's text."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
     """Conditions that a page must meet. With the defaults, every page passes.
 

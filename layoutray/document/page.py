@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from layoutray.document.geometry import Box
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
     """One word of a page, from an OCR engine, a text layer or an annotation.
 
@@ -46,7 +46,7 @@ REVIEWED = "reviewed"
 """Origin of words that a person has seen on the review page, and whose tags this person has chosen."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
     """The origin of a page's words.
 
@@ -65,7 +65,7 @@ class Provenance:
     settings: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """One page of a document: the unit of processing.
 
@@ -106,7 +106,7 @@ class Field:
     row: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """One document with its true field values."""
 

@@ -7,7 +7,7 @@ from layoutray.document.page import Page
 from layoutray.document.rows import place, rows, slope_of_lines
 from layoutray.document.value_part import value_parts
 
-_ANY_AMOUNT = FieldType("amount")
+_ANY_AMOUNT = FieldType(type="amount")
 
 
 def row_sums(page: Page) -> frozenset[str]:

@@ -50,7 +50,7 @@ class WordEvaluation:
         return self.calibration.metrics()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FieldEvaluation:
     """Answered fields of a checkpoint.
 
@@ -138,10 +138,10 @@ def _evaluate_fields(
     judged = judge(documents, schema)
     has_thresholds = any(field.accept_from is not None for field in schema.values())
     return FieldEvaluation(
-        schema,
-        documents,
-        judged,
-        score_fields(documents, judged, schema),
-        calibrate_fields(judged, schema),
-        measure_acceptance(judged, schema) if has_thresholds else None,
+        schema=schema,
+        documents=documents,
+        judged=judged,
+        scores=score_fields(documents, judged, schema),
+        calibration=calibrate_fields(judged, schema),
+        acceptance=measure_acceptance(judged, schema) if has_thresholds else None,
     )

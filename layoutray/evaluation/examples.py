@@ -48,7 +48,13 @@ def encode_pages(loaded: Checkpoint, selection: PageSelection, max_length: int =
     """
     recipe = loaded.recipe
     vocabulary = loaded.tokenizer.inner.to_str()
-    encoder = Encoder(recipe.task, max_length or recipe.max_length, loaded.labels, vocabulary, selection.data_sets)
+    encoder = Encoder(
+        task=recipe.task,
+        max_length=max_length or recipe.max_length,
+        labels=loaded.labels,
+        vocabulary=vocabulary,
+        data_sets=selection.data_sets,
+    )
     tables: list[pa.Table] = []
     letters: list[DeadLetter] = []
     for pages in selection.tables():

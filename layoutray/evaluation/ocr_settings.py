@@ -36,7 +36,7 @@ class KnownPage:
     truth: tuple[Word, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsScore:
     """One variant of the settings on one set of pages; recall, precision and in_order are means over pages, 0..1.
 
@@ -112,7 +112,16 @@ def score_settings(
         recall, precision, in_order = (sum(column) / len(scores) for column in zip(*scores, strict=True))
         overlaps = [one for words, page in zip(recognised, pages, strict=True) for one in _overlaps(words, page.truth)]
         box_iou = sum(overlaps) / len(overlaps) if overlaps else math.nan
-        yield SettingsScore(data, name, len(pages), recall, precision, in_order, box_iou, seconds / len(pages))
+        yield SettingsScore(
+            data=data,
+            variant=name,
+            pages=len(pages),
+            recall=recall,
+            precision=precision,
+            in_order=in_order,
+            box_iou=box_iou,
+            seconds_per_page=seconds / len(pages),
+        )
 
 
 def _scores(words: Sequence[Word], truth: Sequence[Word]) -> tuple[float, float, float]:

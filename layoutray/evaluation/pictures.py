@@ -26,7 +26,7 @@ OVERLAYS = 4
 """Number of pages that are drawn."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageOverlay:
     """A page with the entities that were found and those that should have been found.
 
@@ -82,4 +82,6 @@ def overlays(predictions: Predictions, pages: Sequence[Page]) -> Iterator[PageOv
     task, types = word_tagger(predictions.loaded), entity_types(predictions.loaded.labels)
     for page, found in zip(pages, predictions.entities(pages), strict=True):
         truth = task.entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
-        yield PageOverlay(page, found, truth, types, find_records(page, found, records_of(task)))
+        yield PageOverlay(
+            page=page, entities=found, truth=truth, types=types, records=find_records(page, found, records_of(task))
+        )

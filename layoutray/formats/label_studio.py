@@ -27,7 +27,7 @@ LOCAL_FILES = "/data/local-files/?d="
 _BROWSER_FORMATS = frozenset({".png", ".jpg", ".jpeg"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledSpan:
     """Words that form one entity.
 
@@ -50,10 +50,10 @@ def spans_of(page: Page) -> tuple[LabelledSpan, ...]:
     tags = [word.tag for word in page.words]
     if are_entity_tags(tags):
         return tuple(
-            LabelledSpan(label, tuple(range(start, end)), record=page.words[start].group)
+            LabelledSpan(label=label, words=tuple(range(start, end)), record=page.words[start].group)
             for label, start, end in spans(tags)
         )
-    return tuple(LabelledSpan(tag, (index,)) for index, tag in enumerate(tags) if tag is not None)
+    return tuple(LabelledSpan(label=tag, words=(index,)) for index, tag in enumerate(tags) if tag is not None)
 
 
 def task(page: Page, entities: Sequence[LabelledSpan], picture: str, model: str) -> dict[str, Any]:

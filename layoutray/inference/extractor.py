@@ -31,7 +31,7 @@ _TOKENS_PER_PASS = {"cpu": 2048, "cuda": 32768}
 """Tokens of one forward pass by device, padding included. They bound its memory. A CPU is fastest with few tokens."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Tagging:
     """All parts of an extractor but its model: from pages to windows, and from label probabilities to entities.
 
@@ -62,7 +62,13 @@ class Tagging:
                 "fine-tune a model for a task such as entities with `layoutray finetune` and use that checkpoint"
             )
         recipe = loaded.recipe
-        return cls(task, loaded.labels, loaded.tokenizer, recipe.max_length, recipe.find_neighbours)
+        return cls(
+            task=task,
+            labels=loaded.labels,
+            tokenizer=loaded.tokenizer,
+            max_length=recipe.max_length,
+            find_neighbours=recipe.find_neighbours,
+        )
 
     @property
     def fields(self) -> Mapping[str, FieldType]:
@@ -232,7 +238,9 @@ def page_answers(
             model_version=model_version,
             status="success",
             entities=of_page,
-            pages=(PageAnswer(page.number, page.width, page.height, len(page.words)),),
+            pages=(
+                PageAnswer(page_number=page.number, width=page.width, height=page.height, num_words=len(page.words)),
+            ),
             records=find_records(page, of_page, records),
         )
         for page, of_page in zip(pages, entities, strict=True)

@@ -86,10 +86,10 @@ class TextGenerator:
         writing = task.writing
         begin_id = self._vocabulary.end_id if writing.begin == "end" else self._vocabulary.start_id
         self._search = BeamSearchSettings(
-            begin_id,
-            self._vocabulary.end_id,
-            writing.max_length,
-            writing.min_length,
+            start_id=begin_id,
+            end_id=self._vocabulary.end_id,
+            max_length=writing.max_length,
+            min_length=writing.min_length,
             beams=beams,
             no_repeat=writing.no_repeat,
         )

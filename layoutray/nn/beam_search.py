@@ -18,7 +18,7 @@ from layoutray.nn.decoder import Decoder
 from layoutray.tensors import Encoded
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BeamSearchSettings:
     """Settings of a beam search. Lengths are in tokens, without start and end token.
 

@@ -29,7 +29,7 @@ from layoutray.tensors import Encoded
 _EPSILON = 1e-5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DecoderConfig:
     """Configuration of a decoder; the defaults are the paper's DeepPyramidion.
 
@@ -65,7 +65,7 @@ class AttentionSource:
     mask: Bool[Tensor, "#rows 1 #queries keys"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cache:
     """State of a decoder between two generation steps.
 
@@ -195,7 +195,12 @@ class Decoder(nn.Module):
         visible = (encoded.mask | ~encoded.mask.any(1, keepdim=True))[:, None, None, :]
         memories = (layer.cross_attention.keys_and_values(encoded.states) for layer in self._layers)
         candidates = None if self.pointer is None else self.pointer.candidates(encoded, self.word_embedding)
-        return Cache((), tuple(AttentionSource(memory, visible) for memory in memories), 0, candidates)
+        return Cache(
+            text=(),
+            documents=tuple(AttentionSource(memory, visible) for memory in memories),
+            length=0,
+            candidates=candidates,
+        )
 
     def step(
         self, last: Int[Tensor, " hypotheses"], cache: Cache

@@ -73,4 +73,4 @@ class GlobalLocalAttention(nn.Module):
             table = rearrange(self.relative.weight, "relations (heads size) -> heads size relations", heads=self.heads)
             relative = scaled[:, :, 1:] @ table
         rich = self.rich(query[:, :, 1:], key[:, :, 1:], places) if self.rich is not None else ()
-        return AttentionInputs(scaled, key, mask, self.reach, relative, rich)
+        return AttentionInputs(query=scaled, key=key, mask=mask, reach=self.reach, relative=relative, rich=rich)

@@ -22,7 +22,7 @@ from layoutray.nn.rich_attention import RichAxis, rich_scores
 from layoutray.nn.rich_band import add_rich_scores
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AttentionInputs:
     """Everything that attention scores are computed from.
 

@@ -109,4 +109,4 @@ def _constant(number: int, device: torch.device) -> Tensor:
 
 def _with_global_placeholder(axis: RichAxis) -> RichAxis:
     """`axis` with a placeholder for the global token in front; no result depends on its value."""
-    return RichAxis(*(functional.pad(getattr(axis, field.name), (1, 0)) for field in fields(axis)))
+    return RichAxis(**{field.name: functional.pad(getattr(axis, field.name), (1, 0)) for field in fields(axis)})

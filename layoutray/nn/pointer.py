@@ -39,7 +39,7 @@ _COPIES = 1.0
 _NO_TOKEN = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Candidates:
     """The tokens of documents that can be copied; one row per document.
 
@@ -147,7 +147,14 @@ class Pointer(nn.Module):
         visible = inside & (tokens != _NO_TOKEN) & encoded.mask.repeat_interleave(of_group, 1)
         tokens = tokens.masked_fill(~visible, 0)
         keys = self.key(encoded.states).repeat_interleave(of_group, 1) + word_embedding(tokens) / self.scale
-        return Candidates(words, places, tokens, visible, encoded.states.repeat_interleave(of_group, 1), keys)
+        return Candidates(
+            words=words,
+            places=places,
+            tokens=tokens,
+            visible=visible,
+            states=encoded.states.repeat_interleave(of_group, 1),
+            keys=keys,
+        )
 
     def forward(
         self,

@@ -48,7 +48,7 @@ class Pooling(nn.Module):
         states, mask, origin = (padded(rows, self.ratio) for rows in (tokens.states, tokens.mask, tokens.origin))
         pooled = self.pool(states, mask, lambda: padded(received(), self.ratio))
         mixture = pooled.mixture and pooled.mixture.compose(_token_mixture(tokens, origin, self.ratio))
-        return Encoded(pooled.states, pooled.mask, origin.gather(1, pooled.origin), mixture)
+        return Encoded(states=pooled.states, mask=pooled.mask, origin=origin.gather(1, pooled.origin), mixture=mixture)
 
     def pool(
         self,

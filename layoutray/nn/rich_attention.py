@@ -31,7 +31,7 @@ INITIAL_THETA = 0.25
 """Lowers the score by 1.5 at a distance of 1000 and by 0.7 at 100: a weak preference for near tokens."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RichAxis:
     """The per-token values of Rich Attention along one axis.
 
@@ -81,8 +81,17 @@ class RichAttention(nn.Module):
         order_key, distance_key = (part.unbind(-1) for part in key_values.chunk(2, dim=-1))
         theta = self.theta.unsqueeze(1).expand(len(query), -1, query.shape[2], -1).unbind(-1)
         coordinate = places.unsqueeze(1).unbind(-1)
-        axes = zip(order_query, order_key, distance_query, distance_key, theta, coordinate, strict=True)
-        return tuple(RichAxis(*values) for values in axes)
+        return tuple(
+            RichAxis(
+                order_query=order_query[axis],
+                order_key=order_key[axis],
+                distance_query=distance_query[axis],
+                distance_key=distance_key[axis],
+                theta=theta[axis],
+                coordinate=coordinate[axis],
+            )
+            for axis in range(len(coordinate))
+        )
 
 
 # The fused kernel is traced from the next two functions; run-time shape checks cannot be traced.

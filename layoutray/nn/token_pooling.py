@@ -157,7 +157,7 @@ def window_pool(
     return Pooled(pooled, valid[..., 0].to(states.dtype), valid[..., 0], tokens[..., 0], mixture)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Tournament:
     """The entries that remain after some rounds; each is a mixture of tokens.
 
@@ -183,7 +183,14 @@ class _Tournament:
         real = mask.sum(1, keepdim=True)
         tokens = torch.arange(scores.shape[1], device=scores.device).expand(scores.shape)
         size = (real + ratio - 1) // ratio * ratio
-        return cls(tokens[..., None], mask[..., None].to(scores.dtype), scores.masked_fill(~mask, 0), mask, size, real)
+        return cls(
+            tokens=tokens[..., None],
+            weights=mask[..., None].to(scores.dtype),
+            scores=scores.masked_fill(~mask, 0),
+            mask=mask,
+            size=size,
+            real=real,
+        )
 
     def next_round(self, settings: HalvingSettings) -> "_Tournament":
         left, right = self._pairs(settings)
@@ -199,12 +206,12 @@ class _Tournament:
             (1 - share)[..., None] * self.weights.gather(1, right),
         ]
         return _Tournament(
-            torch.cat([self.tokens.gather(1, left), self.tokens.gather(1, right)], -1),
-            torch.cat(weights, -1) * valid[..., None],
-            share * stronger + (1 - share) * weaker,
-            valid,
-            self.size // 2,
-            valid.sum(1, keepdim=True),
+            tokens=torch.cat([self.tokens.gather(1, left), self.tokens.gather(1, right)], -1),
+            weights=torch.cat(weights, -1) * valid[..., None],
+            scores=share * stronger + (1 - share) * weaker,
+            mask=valid,
+            size=self.size // 2,
+            real=valid.sum(1, keepdim=True),
         )
 
     def _pairs(self, settings: HalvingSettings) -> tuple[Int[Tensor, "batch pairs"], Int[Tensor, "batch pairs"]]:

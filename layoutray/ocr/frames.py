@@ -66,7 +66,13 @@ def page_head(page: RecognisedPage) -> Head:
 def page_of(head: Head) -> RecognisedPage:
     """The inverse of `page_head`."""
     words = tuple(
-        Word(text, Box(x0, y0, x1, y1), confidence, line, block)
+        Word(text=text, box=Box(x0, y0, x1, y1), confidence=confidence, line=line, block=block)
         for text, x0, y0, x1, y1, confidence, line, block in head["words"]
     )
-    return RecognisedPage(head["number"], head["width"], head["height"], words, Provenance(**head["provenance"]))
+    return RecognisedPage(
+        number=head["number"],
+        width=head["width"],
+        height=head["height"],
+        words=words,
+        provenance=Provenance(**head["provenance"]),
+    )

@@ -12,7 +12,7 @@ from layoutray.ocr.settings import Recognition
 from layoutray.ocr.turn import read_upright
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecognisedPage:
     """A page with its words.
 
@@ -58,7 +58,13 @@ def recognise_page(data: bytes, number: int, settings: Recognition) -> Recognise
         if not usable:
             return _by_ocr(pdf.render(page, settings), number, reason, settings)
         width, height = pdf.pixel_size(page, settings)
-        return RecognisedPage(number, width, height, layer.words, Provenance("text_layer", reason))
+        return RecognisedPage(
+            number=number,
+            width=width,
+            height=height,
+            words=layer.words,
+            provenance=Provenance(words="text_layer", reason=reason),
+        )
 
 
 def _by_ocr(rendered: Rendered, number: int, reason: str, settings: Recognition) -> RecognisedPage:
@@ -67,5 +73,9 @@ def _by_ocr(rendered: Rendered, number: int, reason: str, settings: Recognition)
     if reading.degrees:
         reason = f"{reason}; read after a turn of {reading.degrees} degrees clockwise"
     own_settings = json.dumps(config.to_dict(settings), sort_keys=True, separators=(",", ":"))
-    provenance = Provenance("ocr", reason, engine.name, engine.version(settings.settings), own_settings)
-    return RecognisedPage(number, rendered.width, rendered.height, reading.words, provenance)
+    provenance = Provenance(
+        words="ocr", reason=reason, engine=engine.name, version=engine.version(settings.settings), settings=own_settings
+    )
+    return RecognisedPage(
+        number=number, width=rendered.width, height=rendered.height, words=reading.words, provenance=provenance
+    )

@@ -25,7 +25,7 @@ _PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0x10FFFF))
 _REPLACEMENT = 0xFFFD
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TextLayer:
     """The text layer of a page.
 
@@ -167,7 +167,7 @@ def _with_blocks(words: list[_TextWord]) -> Iterator[Word]:
             near = previous.y0 <= box.y1 and box.y0 - previous.y1 <= previous.y1 - previous.y0
             block += not (near and box.x0 <= previous.x1 and previous.x0 <= box.x1)
         previous = box
-        yield from (Word(word.text, word.box, line=number, block=block) for word in line)
+        yield from (Word(text=word.text, box=word.box, line=number, block=block) for word in line)
 
 
 def _hidden(

@@ -14,7 +14,7 @@ PROFILES: Mapping[Profile, str] = {"fast": "tesserocr", "accurate": "rapidocr"}
 """The engine of each profile, with its default settings. `docs/results/ocr.md` has the measurements behind them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recognition:
     """All settings that affect the words of a page.
 

@@ -18,7 +18,7 @@ _PAGES_PER_UNIT = 64
 _DOCUMENTS_PER_UNIT = 32
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
     """Rows of one shard of the data set, which become one shard of answers.
 
@@ -36,7 +36,7 @@ class Unit:
     pages: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerPlan:
     """What a job answers, and what of it earlier runs have not answered.
 
@@ -75,7 +75,7 @@ def make_plan(
     for name, letters in failures:
         names.add(name)
         num_letters += len(letters)
-    return AnswerPlan(names, remaining, rows, skipped, num_letters)
+    return AnswerPlan(names=names, remaining=remaining, rows=rows, skipped=skipped, letters=num_letters)
 
 
 def page_units(data_set: DataSet) -> Iterator[Unit]:
@@ -83,7 +83,7 @@ def page_units(data_set: DataSet) -> Iterator[Unit]:
     for uri, table in shards.read_each(data_set.pages, PAGES, ["page_id"]):
         for start in range(0, table.num_rows, _PAGES_PER_UNIT):
             ids = table["page_id"].slice(start, _PAGES_PER_UNIT).to_pylist()
-            yield Unit(uri, start, len(ids), _name(ids))
+            yield Unit(shard=uri, start=start, rows=len(ids), name=_name(ids))
 
 
 def document_units(data_set: DataSet) -> Iterator[Unit]:
@@ -95,7 +95,7 @@ def document_units(data_set: DataSet) -> Iterator[Unit]:
             pages = [located.get(doc_id, {}) for doc_id in ids]
             page_ids = [page_id for of_document in pages for in_shard in of_document.values() for page_id in in_shard]
             uris = sorted({shard for of_document in pages for shard in of_document})
-            yield Unit(uri, start, len(ids), _name([*ids, *page_ids]), tuple(uris))
+            yield Unit(shard=uri, start=start, rows=len(ids), name=_name([*ids, *page_ids]), pages=tuple(uris))
 
 
 def failures(data_set: DataSet, *, of_documents: bool) -> Iterator[tuple[str, list[DeadLetter]]]:

@@ -35,7 +35,7 @@ _LIMITS = {
 _RowsAndLetters = tuple[list[dict[str, Any]], list[DeadLetter]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Encoder:
     """Settings and vocabulary for encoding pages. It is small enough to be sent to every worker.
 

@@ -43,7 +43,7 @@ class IngestRun:
         return self.pages / self.seconds if self.seconds else 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """Counts of a data set, over all runs of `ingest` into its folder.
 

@@ -82,5 +82,5 @@ class OpenedBefore:
 
 def _opened(reference: DocumentRef, row: _Row) -> OpenedDocument:
     _, _, doc_id, count = row
-    document = Document(doc_id, reference.source, reference.split, count)
-    return OpenedDocument(reference, document, pages=tuple(range(1, count + 1)))
+    document = Document(doc_id=doc_id, source=reference.source, split=reference.split, num_pages=count)
+    return OpenedDocument(reference=reference, document=document, pages=tuple(range(1, count + 1)))

@@ -29,7 +29,7 @@ class PageTask:
     reference: DocumentRef
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedDocument:
     """Result of opening a document: `document`, or the `letter` that says why it cannot be opened.
 
@@ -57,7 +57,7 @@ class Duplicate:
     same_as: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """Every page of a data set. The sequences are in memory or on disk.
 

@@ -80,7 +80,15 @@ def make_plan(
             page_tasks.append(PageTask(its_id, doc_id, page, result.reference))
         documents.append(result.document)
         repairs, dropped = repairs + result.repairs, dropped + result.dropped
-    return Plan(page_tasks, documents, letters, duplicates, repairs, dropped, without_picture)
+    return Plan(
+        page_tasks=page_tasks,
+        documents=documents,
+        letters=letters,
+        duplicates=duplicates,
+        repairs=repairs,
+        dropped=dropped,
+        without_picture=without_picture,
+    )
 
 
 class _Copies:

@@ -58,7 +58,9 @@ class AnnotationWordSource:
         numbers = (*(page.number for page in truth.pages), *truth.not_annotated)
         if not numbers:
             raise _bad_annotation(f"{reference.source} has no annotated words; ingest the set with words = 'ocr'")
-        return OpenedDocument(reference, truth.document, pages=numbers, repairs=truth.repairs, dropped=truth.dropped)
+        return OpenedDocument(
+            reference=reference, document=truth.document, pages=numbers, repairs=truth.repairs, dropped=truth.dropped
+        )
 
     def page(self, task: PageTask) -> Page:
         reference, truth = task.reference, self.truth(task.reference)
@@ -101,7 +103,9 @@ class OcrWordSource:
         truth = self._annotation.truth(reference)
         document = replace(truth.document, num_pages=num_pages)
         numbers = tuple(range(1, num_pages + 1))
-        return OpenedDocument(reference, document, pages=numbers, repairs=truth.repairs, dropped=truth.dropped)
+        return OpenedDocument(
+            reference=reference, document=document, pages=numbers, repairs=truth.repairs, dropped=truth.dropped
+        )
 
     def page(self, task: PageTask) -> Page:
         recognised = self._recogniser.recognise(self._file(task), task.page)
@@ -158,7 +162,11 @@ def open_document(words: WordSource, reference: DocumentRef) -> OpenedDocument:
         except Exception as error:
             failure = as_document_error(error, "open")
             if not failure.retryable or attempt == ATTEMPTS:
-                return OpenedDocument(reference, None, DeadLetter.of(failure, reference.source, attempts=attempt))
+                return OpenedDocument(
+                    reference=reference,
+                    document=None,
+                    letter=DeadLetter.of(failure, reference.source, attempts=attempt),
+                )
         time.sleep(_PAUSE)
     raise AssertionError("every attempt returns")
 

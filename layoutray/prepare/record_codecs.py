@@ -41,6 +41,11 @@ def _json(row: object) -> str:
     return json.dumps(row, separators=(",", ":"))
 
 
+def _reference(row: Sequence[str]) -> DocumentRef:
+    key, source, image, annotation, split = row
+    return DocumentRef(key=key, source=source, image=image, annotation=annotation, split=split)
+
+
 def _reference_row(reference: DocumentRef) -> Sequence[str]:
     return reference.key, reference.source, reference.image, reference.annotation, reference.split
 
@@ -57,7 +62,7 @@ def _pack_opened(opened: OpenedDocument) -> str:
 def _unpack_opened(text: str) -> OpenedDocument:
     reference, document, letter, pages, annotation, repairs, dropped = json.loads(text)
     return OpenedDocument(
-        reference=DocumentRef(*reference),
+        reference=_reference(reference),
         document=document and codec.document_of(document),
         letter=letter and codec.dead_letter_of(letter),
         pages=tuple(range(1, pages + 1)) if isinstance(pages, int) else tuple(pages),
@@ -69,11 +74,11 @@ def _unpack_opened(text: str) -> OpenedDocument:
 
 def _unpack_page_task(text: str) -> PageTask:
     page_id, doc_id, page, reference = json.loads(text)
-    return PageTask(page_id, doc_id, page, DocumentRef(*reference))
+    return PageTask(page_id, doc_id, page, _reference(reference))
 
 
 DOCUMENT_REF: TextCodec[DocumentRef] = TextCodec(
-    lambda reference: _json(_reference_row(reference)), lambda text: DocumentRef(*json.loads(text))
+    lambda reference: _json(_reference_row(reference)), lambda text: _reference(json.loads(text))
 )
 PAGE_TASK: TextCodec[PageTask] = TextCodec(
     lambda task: _json((task.page_id, task.doc_id, task.page, _reference_row(task.reference))), _unpack_page_task

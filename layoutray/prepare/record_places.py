@@ -44,7 +44,7 @@ def record_places(found: Mapping[Field, Sequence[Sequence[Span]]], pages: Sequen
     return places
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Occurrence:
     """Where a value may stand.
 
@@ -78,7 +78,9 @@ def _occurrences(
     for number, (page, slope, spans) in enumerate(zip(pages, slopes, of_pages, strict=True)):
         for span in sorted(spans):
             x0, y0, x1, y1 = page.words[span[0]].box.to_pixels(page.width, page.height)
-            occurrences.append(_Occurrence(number, span, (y0 + y1 - slope * (x0 + x1)) / 2, y1 - y0, x0))
+            occurrences.append(
+                _Occurrence(page=number, span=span, middle=(y0 + y1 - slope * (x0 + x1)) / 2, height=y1 - y0, left=x0)
+            )
     return occurrences
 
 

@@ -9,7 +9,7 @@ from layoutray.document import Document, Field, LabelledArea, Page
 from layoutray.ocr.settings import Recognition
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentRef:
     """Reference to a document that a reader has listed but not opened.
 
@@ -30,10 +30,10 @@ class DocumentRef:
 
     def document(self, doc_id: str, num_pages: int = 1, fields: Iterable[Field] = ()) -> Document:
         """The document, once it is opened. 0 pages: their number is known when it is opened for OCR."""
-        return Document(doc_id, self.source, self.split, num_pages, tuple(fields))
+        return Document(doc_id=doc_id, source=self.source, split=self.split, num_pages=num_pages, fields=tuple(fields))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
     """The annotation of one document.
 

@@ -99,7 +99,12 @@ class PageWords:
         self, document: Document, reference: DocumentRef, number: int = 1, pixels: PageSize | None = None
     ) -> Truth:
         """The truth of a document with this one page. Arguments as in `page`."""
-        return Truth(document, (self.page(document.doc_id, reference, number, pixels),), self.repairs, self.dropped)
+        return Truth(
+            document=document,
+            pages=(self.page(document.doc_id, reference, number, pixels),),
+            repairs=self.repairs,
+            dropped=self.dropped,
+        )
 
 
 def malformed(where: str, what: str) -> DocumentError:
@@ -254,7 +259,9 @@ def truth_of_pages(
 ) -> Truth:
     """The truth of a document with these pages, whose words were collected in `collected`."""
     repairs, dropped = sum(one.repairs for one in collected), sum(one.dropped for one in collected)
-    return Truth(document, tuple(pages), repairs, dropped, not_annotated=tuple(not_annotated))
+    return Truth(
+        document=document, pages=tuple(pages), repairs=repairs, dropped=dropped, not_annotated=tuple(not_annotated)
+    )
 
 
 def file_name(uri: str) -> PurePosixPath:
@@ -312,7 +319,11 @@ def json_beside_pictures(root: str, annotations: str, images: str, splits: Mappi
         for key in sorted(jsons.keys() | pictures.keys()):
             picture, annotation = pictures.get(key, ""), jsons.get(key, "")
             yield DocumentRef(
-                key, picture or annotation, picture, annotation, split=splits.get(file_name(folder).name, "")
+                key=key,
+                source=picture or annotation,
+                image=picture,
+                annotation=annotation,
+                split=splits.get(file_name(folder).name, ""),
             )
 
 

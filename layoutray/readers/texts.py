@@ -32,14 +32,26 @@ def text_truth(reference: DocumentRef, doc_id: str, text: str, summaries: Iterab
         raise malformed(reference.source, "the text has no words")
     stripped = [summary.strip() for summary in summaries]
     fields = tuple(Field(SUMMARY, summary) for summary in stripped if summary)
-    return Truth(reference.document(doc_id, len(pages), fields), pages, dropped=len(stripped) - len(fields))
+    return Truth(
+        document=reference.document(doc_id, len(pages), fields), pages=pages, dropped=len(stripped) - len(fields)
+    )
 
 
 def typeset_pages(text: str, doc_id: str, source: str = "", split: str = "") -> tuple[Page, ...]:
     """`text` (one paragraph per line) laid out on pages; empty when it has no words."""
     width, height = COLUMNS * _CHARACTER[0], LINES * _CHARACTER[1]
     return tuple(
-        Page(doc_id, number, width, height, tuple(words), source, "", split, TYPESET)
+        Page(
+            doc_id=doc_id,
+            number=number,
+            width=width,
+            height=height,
+            words=tuple(words),
+            source=source,
+            image="",
+            split=split,
+            provenance=TYPESET,
+        )
         for number, words in enumerate(_typeset(text), start=1)
     )
 
@@ -66,5 +78,5 @@ def _words(line: str, row: int, block: int) -> Iterator[Word]:
             min(column + len(text), COLUMNS) / COLUMNS,
             (row + 1) / LINES,
         )
-        yield Word(text, Box(*sides), line=row, block=block)
+        yield Word(text=text, box=Box(*sides), line=row, block=block)
         column += len(text) + 1

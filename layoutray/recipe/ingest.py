@@ -11,7 +11,7 @@ from layoutray.ocr.settings import Recognition
 from layoutray.recipe import files
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IngestRecipe:
     """How files become PAGES.
 

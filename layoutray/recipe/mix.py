@@ -9,7 +9,7 @@ from layoutray.errors import RecipeError
 from layoutray.recipe import files
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MixRecipe:
     """How several PAGES data sets become one, as in the MIX of the Skim-Attention paper (section 4.1).
 

@@ -37,7 +37,7 @@ class TokenizerRecipe:
             raise RecipeError(f"tokenizer.vocab_size is {self.vocab_size}; it must be at least 1")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Recipe:
     """A complete training recipe.
 

@@ -7,7 +7,7 @@ from typing import Literal
 from layoutray.errors import RecipeError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrainRecipe:
     """Optimisation.
 

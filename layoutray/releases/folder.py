@@ -188,7 +188,9 @@ def assemble(
         "imported_from": str(folder.absolute()),
         "fresh": list(fresh),
     }
-    return Checkpoint(recipe, labels, vocabulary, model.eval(), {}, provenance)
+    return Checkpoint(
+        recipe=recipe, labels=labels, tokenizer=vocabulary, model=model.eval(), metrics={}, provenance=provenance
+    )
 
 
 def _fill(model: TaskModel, weights: Mapping[str, Tensor], names: NameTable, file: Path) -> tuple[str, ...]:

@@ -47,12 +47,12 @@ def answered_documents(answers: str, pages: str, ranking: str = "") -> Iterator[
         entities = [entity for line in answered for entity in line["entities"]]
         records = [record for line in answered for record in line.get("records", ())]
         yield AnsweredDocument(
-            doc_id,
-            unordered[0].source,
-            answered[0]["model_id"],
-            answered[0]["model_version"],
-            tuple(sorted(unordered, key=lambda page: page.number)),
-            predicted_values(fields[doc_id], entities, records),
+            doc_id=doc_id,
+            source=unordered[0].source,
+            model_id=answered[0]["model_id"],
+            model_version=answered[0]["model_version"],
+            pages=tuple(sorted(unordered, key=lambda page: page.number)),
+            said=predicted_values(fields[doc_id], entities, records),
             rank=ranks.get(doc_id),
         )
 

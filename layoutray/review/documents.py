@@ -8,7 +8,7 @@ from layoutray.document import Box, Page, Provenance, Word
 from layoutray.review.values import Prediction
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredDocument:
     """A document, its pages in order, and what a model has said about it.
 

@@ -11,7 +11,7 @@ from layoutray.review.store import DocumentState, Entry, ReviewStore, entry_of
 _ORDER = "ORDER BY rank IS NULL, rank, doubt DESC, number"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
     """Which documents are listed.
 
@@ -47,7 +47,7 @@ _HAS_VALUE = """
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewProgress:
     """How far a review is.
 
@@ -89,7 +89,7 @@ def last_changes(store: ReviewStore, numbers: Sequence[int]) -> dict[int, tuple[
 
 def record_names(store: ReviewStore, owner: str | None) -> dict[str, list[str]]:
     """Names of the values of each record that a model has answered, in the documents of an owner, or of all."""
-    condition, values = Filter(owner).condition()
+    condition, values = Filter(owner=owner).condition()
     records: dict[str, list[str]] = {}
     for row in store.database.rows(_ROWS.format(condition=condition), *values):
         names = records.setdefault(row["place"].rsplit("/", 2)[0], [])
@@ -107,7 +107,7 @@ _ROWS = """
 
 def progress(store: ReviewStore, owner: str | None) -> ReviewProgress:
     """How far the review of an owner's documents is; of all if it is None."""
-    condition, values = Filter(owner).condition()
+    condition, values = Filter(owner=owner).condition()
     chosen = f"(SELECT number FROM documents WHERE {condition})"
     rows = store.database.rows
 
@@ -132,13 +132,13 @@ def progress(store: ReviewStore, owner: str | None) -> ReviewProgress:
         same = (current["name"], current["text"]) == (said["name"], said["text"])
         judged.append(None if current["state"] == "open" and same else current["state"] != "removed" and same)
     return ReviewProgress(
-        {row["state"]: row["count"] for row in states},
-        looks["looks"],
-        tuple(row["name"] for row in names),
-        tuple(row["model_version"] for row in versions),
-        proportion(sum(one is True for one in judged), sum(one is not None for one in judged)),
-        sum(one is None for one in judged),
-        corrections["count"],
+        states={row["state"]: row["count"] for row in states},
+        looks=looks["looks"],
+        names=tuple(row["name"] for row in names),
+        versions=tuple(row["model_version"] for row in versions),
+        sample=proportion(sum(one is True for one in judged), sum(one is not None for one in judged)),
+        sample_left=sum(one is None for one in judged),
+        corrections=corrections["count"],
     )
 
 

@@ -43,7 +43,13 @@ class QueueRoutes:
     def documents(self, request: Request, wanted: Annotated[QueueQuery, Query()]) -> dict[str, Any]:
         """The documents of a filter, the first to look at first, and how far the review of all of them is."""
         session: Session = request.state.session
-        chosen = Filter(session.visitor.shown, wanted.state, wanted.version, wanted.field, wanted.below)
+        chosen = Filter(
+            owner=session.visitor.shown,
+            state=wanted.state,
+            model_version=wanted.version,
+            field=wanted.field,
+            below=wanted.below,
+        )
         entries, count = queue.listed(self.store, chosen, wanted.offset, wanted.limit)
         progress = asdict(queue.progress(self.store, chosen.owner))
         changes = queue.last_changes(self.store, [entry.number for entry in entries])

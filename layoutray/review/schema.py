@@ -46,7 +46,15 @@ class ValueBody(_Body):
     state: State
 
     def value(self) -> Value:
-        return Value(self.id, self.name, self.text, self.page, tuple(self.words), self.row, self.state)
+        return Value(
+            id=self.id,
+            name=self.name,
+            text=self.text,
+            page=self.page,
+            words=tuple(self.words),
+            row=self.row,
+            state=self.state,
+        )
 
 
 class Save(_Body):

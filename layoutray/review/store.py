@@ -94,7 +94,7 @@ _REVIEWS = FileKind(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """A document in a list.
 
@@ -125,7 +125,7 @@ class Review:
     values: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
     """What a person did. `before` and `after` are None where there is no value: `done` and `reopened` of a document."""
 
@@ -288,7 +288,13 @@ def correction_of(row: RowMapping) -> Correction:
     """The correction of a row of `corrections`."""
     texts = {side: row[side] and Value.from_json(json.loads(row[side])) for side in ("before", "after")}
     return Correction(
-        row["revision"], row["time"], row["reviewer"], row["model_version"], row["action"], row["name"], **texts
+        revision=row["revision"],
+        time=row["time"],
+        reviewer=row["reviewer"],
+        model_version=row["model_version"],
+        action=row["action"],
+        name=row["name"],
+        **texts,
     )
 
 

@@ -28,7 +28,7 @@ def finished(store: ReviewStore, owner: str | None) -> Iterator[dict[str, Any]]:
     seen: set[str] = set()
     numbers: list[int] = []
     while True:
-        entries, count = listed(store, Filter(owner, "done"), len(numbers), _AT_ONCE)
+        entries, count = listed(store, Filter(owner=owner, state="done"), len(numbers), _AT_ONCE)
         numbers += [entry.number for entry in entries]
         if len(numbers) >= count or not entries:
             break
@@ -59,7 +59,9 @@ def document_of(reviewed: Mapping[str, Any], split: str) -> Document:
     rows = _row_numbers(reviewed["values"])
     fields = (Field(value["name"], value["text"].strip(), rows.get(value["row"])) for value in reviewed["values"])
     kept = tuple(dict.fromkeys(field for field in fields if field.value))
-    return Document(reviewed["doc_id"], reviewed["source"], split, len(reviewed["pages"]), kept)
+    return Document(
+        doc_id=reviewed["doc_id"], source=reviewed["source"], split=split, num_pages=len(reviewed["pages"]), fields=kept
+    )
 
 
 def pages_of(reviewed: Mapping[str, Any], split: str) -> tuple[Page, ...]:
@@ -99,5 +101,7 @@ def _tagged(page: Page, values: Sequence[Value], rows: Mapping[str, int], reason
         for number, (word, tag) in enumerate(zip(page.words, tags, strict=True))
     )
     origin = page.provenance
-    provenance = Provenance(REVIEWED, reason, origin.engine, origin.version, origin.settings)
+    provenance = Provenance(
+        words=REVIEWED, reason=reason, engine=origin.engine, version=origin.version, settings=origin.settings
+    )
     return replace(page, words=tuple(words), provenance=provenance)

@@ -9,7 +9,7 @@ State = Literal["open", "confirmed", "removed"]
 Action = Literal["added", "changed", "confirmed", "reopened", "removed", "restored"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """One value as the model has answered it. It never changes.
 
@@ -41,7 +41,7 @@ class Prediction:
         return self.sampled or not self.accepted
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
     """One value as it is now.
 
@@ -109,7 +109,8 @@ def predicted_values(
 def first_values(said: Sequence[Prediction]) -> tuple[Value, ...]:
     """The values before anyone has looked at them."""
     return tuple(
-        Value(f"said-{number}", one.name, one.text, one.page, one.words, one.row) for number, one in enumerate(said)
+        Value(id=f"said-{number}", name=one.name, text=one.text, page=one.page, words=one.words, row=one.row)
+        for number, one in enumerate(said)
     )
 
 
@@ -153,7 +154,17 @@ def _prediction(
     regions = answer["bounding_regions"]
     page = regions[0]["page_number"] if regions else None
     polygons = tuple(tuple(region["polygon"]) for region in regions)
-    return Prediction(name, answer["content"], value, answer["confidence"], accepted, page, words, polygons, row)
+    return Prediction(
+        name=name,
+        text=answer["content"],
+        value=value,
+        confidence=answer["confidence"],
+        accepted=accepted,
+        page=page,
+        words=words,
+        polygons=polygons,
+        row=row,
+    )
 
 
 def _place(name: str, answer: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -85,7 +85,13 @@ def error_of(failure: Problem | DocumentError) -> ApiError:
 
 def problem_of(error: DocumentError, page_number: int | None = None) -> Problem:
     """`error` as a plain value that can be sent between processes."""
-    return Problem(error.reason.value, error.stage, str(error), error.retryable, page_number)
+    return Problem(
+        code=error.reason.value,
+        stage=error.stage,
+        message=str(error),
+        retryable=error.retryable,
+        page_number=page_number,
+    )
 
 
 def internal_error() -> ApiError:

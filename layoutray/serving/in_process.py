@@ -63,14 +63,14 @@ class InProcess:
             answer.problems_of(outcomes)
             if isinstance(self._model, TextGenerator):
                 written, seconds = await _timed(self._write, self._model, answer.pages_of(outcomes), explain)
-                outcomes = [*outcomes, Outcome(None, model=seconds)]
+                outcomes = [*outcomes, Outcome(page=None, model=seconds)]
             return answer.answered(document, model, outcomes, written, time.perf_counter() - started)
 
     async def _pages(self, document: UploadedFile | WordPages, admit: Admit) -> Sequence[Outcome]:
         """The outcome of each page, in order, without the text generation."""
         if isinstance(document, WordPages):
             await admit(len(document.pages))
-            return await self._tag([Outcome(page) for page in document.pages])
+            return await self._tag([Outcome(page=page) for page in document.pages])
         count = await self.count_pages(document)
         await admit(count)
         known = {number: await document.known.get(number) for number in range(1, count + 1)}
@@ -86,8 +86,8 @@ class InProcess:
         try:
             page = self._recogniser.recognise(file.data, number).of_document(file.doc_id, file.source)
         except DocumentError as error:
-            return Outcome(None, problem=failures.problem_of(error, number))
-        return Outcome(page, ocr=time.perf_counter() - started)
+            return Outcome(page=None, problem=failures.problem_of(error, number))
+        return Outcome(page=page, ocr=time.perf_counter() - started)
 
     async def _tag(self, read: Sequence[Outcome]) -> Sequence[Outcome]:
         """The outcomes with what a model that tags words finds; windows of all pages share forward passes."""

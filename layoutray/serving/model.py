@@ -23,7 +23,15 @@ from layoutray.tasks import WritesTexts
 
 _WEIGHTS = "model.safetensors"
 _GENERATED_PAGE = Page(
-    "", 1, 100, 100, (Word("1", Box(0.1, 0.1, 0.2, 0.2)),), "", "", "", Provenance("annotation", "made up")
+    doc_id="",
+    number=1,
+    width=100,
+    height=100,
+    words=(Word(text="1", box=Box(0.1, 0.1, 0.2, 0.2)),),
+    source="",
+    image="",
+    split="",
+    provenance=Provenance(words="annotation", reason="made up"),
 )
 
 _log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from layoutray.document import Page
 from layoutray.document.answers import Entity, Problem
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The result for one page, or for the text generation over all pages.
 

@@ -263,10 +263,21 @@ def _check_page_count(pages: int, limits: Limits) -> None:
 def _page(doc_id: str, number: int, page: PageInput) -> Page:
     boxes = [_box(word, page, f"pages[{number - 1}].words[{index}]") for index, word in enumerate(page.words)]
     words = tuple(
-        Word(word.text, box, line=line) for word, box, line in zip(page.words, boxes, lines_of(boxes), strict=True)
+        Word(text=word.text, box=box, line=line)
+        for word, box, line in zip(page.words, boxes, lines_of(boxes), strict=True)
     )
-    origin = Provenance("annotation", "words and boxes from the client")
-    return Page(doc_id, number, page.width, page.height, words, source="", image="", split="", provenance=origin)
+    origin = Provenance(words="annotation", reason="words and boxes from the client")
+    return Page(
+        doc_id=doc_id,
+        number=number,
+        width=page.width,
+        height=page.height,
+        words=words,
+        source="",
+        image="",
+        split="",
+        provenance=origin,
+    )
 
 
 def _box(word: WordInput, page: PageInput, path: str) -> Box:

@@ -11,7 +11,7 @@ CARD = "dataset.json"
 """File name of the card, in the folder of the EXAMPLES data set. `encode` writes it last."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Card:
     """Settings, sources and counts of an EXAMPLES data set.
 

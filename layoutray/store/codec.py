@@ -61,8 +61,7 @@ def pages_of(table: pa.Table) -> Iterator[Page]:
     )
     for index, (row, (start, end)) in enumerate(zip(plain, pairwise(offsets.tolist()), strict=True)):
         missing = [None] * (end - start)
-        words = map(
-            Word,
+        columns = zip(
             texts[start:end],
             all_boxes[start:end],
             confidences[index] or missing,
@@ -70,6 +69,11 @@ def pages_of(table: pa.Table) -> Iterator[Page]:
             blocks[start:end],
             tags[index] or missing,
             groups[index] or missing,
+            strict=True,
+        )
+        words = (
+            Word(text=text, box=box, confidence=confidence, line=line, block=block, tag=tag, group=group)
+            for text, box, confidence, line, block, tag, group in columns
         )
         yield Page(
             doc_id=row["doc_id"],
@@ -81,7 +85,11 @@ def pages_of(table: pa.Table) -> Iterator[Page]:
             image=row["image"],
             split=row["split"],
             provenance=Provenance(
-                row["words_from"], row["words_reason"], row["engine"], row["engine_version"], row["settings"]
+                words=row["words_from"],
+                reason=row["words_reason"],
+                engine=row["engine"],
+                version=row["engine_version"],
+                settings=row["settings"],
             ),
         )
 
@@ -121,7 +129,9 @@ def document_row(document: Document) -> dict[str, Any]:
 def document_of(row: Mapping[str, Any]) -> Document:
     """The document of one DOCUMENTS row. Fields of earlier versions have no `row`."""
     expected = tuple(Field(field["name"], field["value"], field.get("row")) for field in row["fields"])
-    return Document(row["doc_id"], row["source"], row["split"], row["num_pages"], expected)
+    return Document(
+        doc_id=row["doc_id"], source=row["source"], split=row["split"], num_pages=row["num_pages"], fields=expected
+    )
 
 
 def dead_letters_table(letters: Iterable[DeadLetter]) -> pa.Table:

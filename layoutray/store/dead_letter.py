@@ -7,7 +7,7 @@ from typing import Self
 from layoutray.errors import DocumentError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter:
     """One document or page that failed, with everything that is needed to find, understand and retry it.
 

@@ -40,7 +40,7 @@ class Face:
         return self.font().getlength(text)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
     """A drawn word with its box in pixels, its IOB2 tag, its line number, and the number of its record if any."""
 
@@ -102,11 +102,11 @@ class Canvas:
                 left, top, right, bottom = font.getbbox(word, anchor="ls")
                 self.marks.append(
                     Mark(
-                        word,
-                        (x + left, y + top, x + right, y + bottom),
-                        f"{prefix}-{kind}" if kind else "O",
-                        self._line,
-                        self.record if kind else None,
+                        text=word,
+                        box=(x + left, y + top, x + right, y + bottom),
+                        tag=f"{prefix}-{kind}" if kind else "O",
+                        line=self._line,
+                        group=self.record if kind else None,
                     )
                 )
                 x += font.getlength(word + " ")

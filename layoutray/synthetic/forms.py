@@ -17,7 +17,7 @@ _FILLED = 0.85
 """Share of entries that have an answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Form:
     """A page that is being drawn, and its style.
 
@@ -67,15 +67,15 @@ def form(random: Random) -> tuple[Canvas, int]:
     size = random.randint(13, 19)
     left = random.randint(30, 110)
     one = _Form(
-        Canvas(width, height),
-        random,
-        Face(random.choice(FAMILIES), size),
-        Face(random.choice(FAMILIES), size),
-        random.choice((str.upper, str.title, str.capitalize)),
-        random.choice((":", ":", "", " -", ".", "....")),
-        random.choice(("", "", "", "{}. ", "({}) ")),
-        left,
-        width - random.randint(30, 90),
+        canvas=Canvas(width, height),
+        random=random,
+        printed=Face(random.choice(FAMILIES), size),
+        filled=Face(random.choice(FAMILIES), size),
+        letters=random.choice((str.upper, str.title, str.capitalize)),
+        end=random.choice((":", ":", "", " -", ".", "....")),
+        numbering=random.choice(("", "", "", "{}. ", "({}) ")),
+        left=left,
+        right=width - random.randint(30, 90),
     )
     y = _head(one, random.randint(50, 110))
     while y < height - 220:

@@ -16,7 +16,7 @@ _NOTE = 1000
 """Cash is paid in multiples of it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Currency:
     """How amounts of a currency are printed.
 
@@ -48,15 +48,15 @@ class Currency:
 
 
 CURRENCIES = (
-    Currency("USD", before="$"),
-    Currency("EUR", after="€", point=",", separator="."),
-    Currency("MYR"),
-    Currency("CHF", separator="'", step=5),
-    Currency("IDR", decimals=0, point="", separator=".", least=1500, most=60000, step=500),
+    Currency(code="USD", before="$"),
+    Currency(code="EUR", after="€", point=",", separator="."),
+    Currency(code="MYR"),
+    Currency(code="CHF", separator="'", step=5),
+    Currency(code="IDR", decimals=0, point="", separator=".", least=1500, most=60000, step=500),
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LineItem:
     """One item of an order.
 
@@ -142,4 +142,11 @@ def _item(random: Random, currency: Currency, discounted: float, detailed: float
         percent = random.choice((5, 10, 20, 50))
         discount = max(count * unit_price * percent // 100 // currency.step, 1) * currency.step
     code = str(random.randint(1000, 999999))
-    return LineItem(name, code, count, unit_price, discount, percent * random.randrange(2))
+    return LineItem(
+        name=name,
+        code=code,
+        count=count,
+        unit_price=unit_price,
+        discount=discount,
+        percent=percent * random.randrange(2),
+    )

@@ -101,7 +101,7 @@ class _Row:
     cells: Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Grid:
     """Places of the columns of a table.
 
@@ -142,7 +142,7 @@ def _grid(canvas: Canvas, order: Order, face: Face, random: Random) -> _Grid:
     left = MARGIN + sum(widths[:name_at])
     ends = [MARGIN + sum(widths[: number + 1]) - _gap(face) for number in range(name_at)]
     ends += [left + room + sum(widths[name_at : number + 1]) for number in range(name_at, len(found))]
-    return _Grid(found, name_at, left, ends, names)
+    return _Grid(columns=found, name_at=name_at, left=left, ends=ends, names=names)
 
 
 def _columns(order: Order, random: Random) -> list[_Column]:

@@ -61,7 +61,7 @@ class Good:
     amount: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
     """All data that a layout may print; a layout uses a part of it.
 

@@ -41,7 +41,7 @@ Objective = tuple[str, Literal["min", "max"]]
 """A metric, and whether lower or higher values are better."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationSettings:
     """How a model generates texts: the recipe's section [task.writing].
 

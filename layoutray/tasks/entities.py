@@ -148,7 +148,14 @@ def _entity(
             start, end = start - len(word.text) - 1, end - len(word.text) - 1
     content = " ".join(word.text for word in words.values())
     regions, reading = regions_of(page, words.values()), reading_confidence(words.values())
-    return Entity(kind, content, geometric_mean(confidences), regions, tuple(words), reading)
+    return Entity(
+        type=kind,
+        content=content,
+        confidence=geometric_mean(confidences),
+        bounding_regions=regions,
+        words=tuple(words),
+        reading_confidence=reading,
+    )
 
 
 TASK: type[TagsWords] = Entities

@@ -89,11 +89,11 @@ def _answer(value: KnownValue, entities: list[Entity], field: FieldType) -> Fiel
     factor = (_FACTOR_OF_SUMS if any(stated) else 1 / _FACTOR_OF_SUMS) if stated else 1.0
     written = content.upper() if field.upper_case else content
     return FieldAnswer(
-        shown.type,
-        value.value,
-        written,
-        right / (right + (1 - right) / factor),
-        math.fsum(entity.confidence for entity in entities) * factor,
-        shown.bounding_regions,
-        value.content or None,
+        name=shown.type,
+        value=value.value,
+        content=written,
+        confidence=right / (right + (1 - right) / factor),
+        score=math.fsum(entity.confidence for entity in entities) * factor,
+        bounding_regions=shown.bounding_regions,
+        known_value=value.content or None,
     )

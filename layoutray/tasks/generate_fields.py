@@ -94,7 +94,14 @@ def _entity(value: Field, line: TextLine, words: Sequence[tuple[Page, Word]]) ->
     for page, word in copied:
         on_page.setdefault(page.number, (page, []))[1].append(word)
     regions = tuple(region for page, found in on_page.values() for region in regions_of(page, found))
-    return Entity(value.name, content, line.probability, regions, (), reading_confidence(word for _, word in copied))
+    return Entity(
+        type=value.name,
+        content=content,
+        confidence=line.probability,
+        bounding_regions=regions,
+        words=(),
+        reading_confidence=reading_confidence(word for _, word in copied),
+    )
 
 
 TASK: type[WritesTexts] = GenerateFields

@@ -47,7 +47,15 @@ class LayoutLabels(WordLabelling):
                 words = [page.words[number] for number in numbers]
                 region = Region(page.number, Box.around(word.box for word in words).polygon(page.width, page.height))
                 confidence = geometric_mean([confidences[number] for number in numbers])
-                entities.append(Entity(label, " ".join(word.text for word in words), confidence, (region,), numbers))
+                entities.append(
+                    Entity(
+                        type=label,
+                        content=" ".join(word.text for word in words),
+                        confidence=confidence,
+                        bounding_regions=(region,),
+                        words=numbers,
+                    )
+                )
         return tuple(entities)
 
 

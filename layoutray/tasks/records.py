@@ -133,4 +133,10 @@ def _record(name: str, page_number: int, row: int, group: Iterable[Placed[Entity
     order = {kind: number for number, kind in enumerate(record_type.fields)}
     ordered = sorted(group, key=lambda one: (order[one.item.type], one.middle, one.left))
     fields = tuple(one.item for one in ordered)
-    return Record(name, page_number, row, min(entity.confidence for entity in fields), fields)
+    return Record(
+        name=name,
+        page_number=page_number,
+        row=row,
+        confidence=min(entity.confidence for entity in fields),
+        fields=fields,
+    )

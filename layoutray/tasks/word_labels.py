@@ -99,9 +99,9 @@ class WordLabelling(ABC):
             x0, y0, x1, y1 = example.boxes[starts].T
             observed.append(
                 WindowLabels(
-                    example.doc_id,
-                    example.page,
-                    example.window,
+                    doc_id=example.doc_id,
+                    page=example.page,
+                    window=example.window,
                     words=example.word_index[starts],
                     areas=(x1 - x0) * (y1 - y0),
                     gold=example.labels[starts],
@@ -211,7 +211,7 @@ class TokenClassificationHead(nn.Module):
         return functional.cross_entropy(self.classifier(self.dropout(states)).float(), targets, reduction="sum")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class WindowLabels:
     """True label and logits of each word that starts in one window.
 
@@ -250,10 +250,5 @@ def _whole_pages(observations: Sequence[WindowLabels]) -> Iterator[WindowLabels]
     for (doc_id, page), windows in pages.items():
         words, first = np.unique(np.concatenate([window.words for window in windows]), return_index=True)
         columns = ("areas", "gold", "scores", "kept")
-        yield WindowLabels(
-            doc_id,
-            page,
-            0,
-            words,
-            *(np.concatenate([getattr(window, name) for window in windows])[first] for name in columns),
-        )
+        joined = {name: np.concatenate([getattr(window, name) for window in windows])[first] for name in columns}
+        yield WindowLabels(doc_id=doc_id, page=page, window=0, words=words, **joined)

@@ -25,7 +25,7 @@ _NOTHING = ("", "False", "0.0", "None", "[]")
 """Defaults of a field's keys."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DataUsed:
     """A data set that a run has read.
 
@@ -52,7 +52,9 @@ def titled(documents: str, words: str) -> str:
 def recipe_parameters(recipe: Recipe) -> dict[str, str]:
     """The keys that tell `recipe` from others; the checkpoint has all of them."""
     plain = flat(
-        replace(recipe, train=TrainRecipe(recipe.train.steps), filters=Filters(), tokenizer=TokenizerRecipe()).to_dict()
+        replace(
+            recipe, train=TrainRecipe(steps=recipe.train.steps), filters=Filters(), tokenizer=TokenizerRecipe()
+        ).to_dict()
     )
 
     def tells(key: str, value: str) -> bool:

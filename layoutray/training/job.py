@@ -20,7 +20,7 @@ JOB = "job.json"
 """File in the checkpoint folder. Written when training starts; holds the identity of the job."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """What to train, from which data, to which folder.
 

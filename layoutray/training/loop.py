@@ -35,7 +35,7 @@ KeepBest = Callable[[TaskModel, Mapping[str, float], float], None]
 """Called on rank 0 with the model, the metrics of an evaluation better than all before, and the fitted temperature."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Learner:
     """A model and the task that it learns.
 
@@ -60,7 +60,7 @@ class Feeds:
     dev: Feed | None
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Loop:
     """One training run on one worker.
 

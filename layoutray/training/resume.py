@@ -20,7 +20,7 @@ from layoutray.tasks import TaskModel
 _PROGRESS = "progress.json"
 
 
-@dataclass
+@dataclass(kw_only=True)
 class TrainingProgress:
     """How far a training has come.
 

@@ -49,11 +49,20 @@ def train(
         dev = recipe_feed(recipe, inputs.tokenizer, inputs.dev, evaluated=recipe.train.dev_examples)
     feeds = Feeds(recipe_feed(recipe, inputs.tokenizer, inputs.train), dev)
     new = tuple(f"encoder.{name}" for name in inputs.checked.fresh)
-    learner = Learner(inputs.model, recipe.task, inputs.card.labels, recipe.arch_config.layers, new)
-    loop = Loop(learner, feeds, recipe.train, world, reporter, state)
+    learner = Learner(
+        model=inputs.model, task=recipe.task, labels=inputs.card.labels, layers=recipe.arch_config.layers, new=new
+    )
+    loop = Loop(learner=learner, feeds=feeds, settings=recipe.train, world=world, reporter=reporter, state=state)
 
     def keep_best(model: TaskModel, metrics: Mapping[str, float], temperature: float) -> None:
-        made = Checkpoint(recipe, inputs.card.labels, inputs.tokenizer, model, dict(metrics), inputs.provenance)
+        made = Checkpoint(
+            recipe=recipe,
+            labels=inputs.card.labels,
+            tokenizer=inputs.tokenizer,
+            model=model,
+            metrics=dict(metrics),
+            provenance=inputs.provenance,
+        )
         checkpoint.save(job.out, replace(made, temperature=temperature))
 
     progress = loop.run(resume_from, keep_best)

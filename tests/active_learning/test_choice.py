@@ -12,7 +12,14 @@ SHOP, BANK, HOTEL = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
 def read(name: str, uncertainty: float, state: tuple[float, ...]) -> ReadDocument:
-    return ReadDocument(name, f"{name}.png", 10, uncertainty, np.array(state, np.float32), ())
+    return ReadDocument(
+        doc_id=name,
+        source=f"{name}.png",
+        words=10,
+        uncertainty=uncertainty,
+        state=np.array(state, np.float32),
+        doubts=(),
+    )
 
 
 def order(candidates: list[ReadDocument], labelled: list[ReadDocument] | None = None, count: int = 0) -> list[str]:

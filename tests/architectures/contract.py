@@ -39,7 +39,15 @@ def random_batch(length: int = 24) -> Batch:
     neighbours = torch.full((2, len(words), 8), -1)
     neighbours[:, :, 0], neighbours[:, :, 1] = words - 1, torch.where(words + 1 < len(words), words + 1, -1)
     boxes, mask = torch.cat([corners, corners + sizes], -1), torch.ones_like(ids, dtype=torch.bool)
-    return Batch(ids, boxes, mask, labels, word_index, neighbours, torch.tensor([[600, 800], [1000, 400]]))
+    return Batch(
+        input_ids=ids,
+        boxes=boxes,
+        mask=mask,
+        labels=labels,
+        word_index=word_index,
+        neighbours=neighbours,
+        page_sizes=torch.tensor([[600, 800], [1000, 400]]),
+    )
 
 
 def padded(batch: Batch, padding: int = PADDING) -> Batch:

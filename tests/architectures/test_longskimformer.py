@@ -45,9 +45,9 @@ def test_any_length_gives_what_padding_to_whole_windows_gives(length: int) -> No
     assert alone.states.shape[1] == length
     room = 2 * TINY.window - length
     longer = Batch(
-        torch.nn.functional.pad(batch.input_ids, (0, room)),
-        torch.nn.functional.pad(batch.boxes, (0, 0, 0, room)),
-        torch.nn.functional.pad(batch.mask, (0, room), value=False),
+        input_ids=torch.nn.functional.pad(batch.input_ids, (0, room)),
+        boxes=torch.nn.functional.pad(batch.boxes, (0, 0, 0, room)),
+        mask=torch.nn.functional.pad(batch.mask, (0, room), value=False),
     )
     torch.testing.assert_close(encoder(longer).states[:, :length], alone.states, atol=1e-5, rtol=0)
 

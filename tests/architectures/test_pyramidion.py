@@ -148,10 +148,10 @@ def test_a_text_of_any_length_is_shortened_in_proportion(pooling: str, length: i
 def random_batch_of(length: int) -> Batch:
     ids = torch.randint(1, 200, (2, length), generator=torch.Generator().manual_seed(length))
     return Batch(
-        ids,
-        torch.zeros(2, length, 4, dtype=torch.int64),
-        torch.ones(2, length, dtype=torch.bool),
-        torch.zeros_like(ids),
+        input_ids=ids,
+        boxes=torch.zeros(2, length, 4, dtype=torch.int64),
+        mask=torch.ones(2, length, dtype=torch.bool),
+        labels=torch.zeros_like(ids),
     )
 
 

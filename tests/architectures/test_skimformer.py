@@ -80,7 +80,7 @@ def test_attention_rows_are_probabilities_over_real_tokens() -> None:
 
 def test_order_of_tokens_means_nothing_but_in_the_1d_variant() -> None:
     batch = random_batch()
-    reversed_batch = Batch(batch.input_ids.flip(1), batch.boxes.flip(1), batch.mask)
+    reversed_batch = Batch(input_ids=batch.input_ids.flip(1), boxes=batch.boxes.flip(1), mask=batch.mask)
     for config, same in ((TINY, True), (VARIANTS["1d"], False)):
         encoder = build(ARCHITECTURE, config).eval()
         with torch.no_grad():

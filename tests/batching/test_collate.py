@@ -17,7 +17,17 @@ def example(length: int, *, labels: bool = True, box: tuple[int, ...] = (1, 2, 3
     neighbours = np.full((length, MAX_NEIGHBOURS), -1, np.int32)
     neighbours[:-1, 0] = words[1:]
     boxes = np.tile(np.array(box, np.int32), (length, 1))
-    return Example("d", 1, 0, words + 10, boxes, words, neighbours, (600, 800), words if labels else None)
+    return Example(
+        doc_id="d",
+        page=1,
+        window=0,
+        input_ids=words + 10,
+        boxes=boxes,
+        word_index=words,
+        neighbours=neighbours,
+        page_size=(600, 800),
+        labels=words if labels else None,
+    )
 
 
 def test_short_windows_are_padded_on_the_right() -> None:

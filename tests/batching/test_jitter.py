@@ -12,7 +12,7 @@ from tests.batching.test_collate import example
 
 def boxes(*rows: list[int]) -> Batch:
     made = collate([example(len(rows))], 0)
-    return Batch(made.input_ids, torch.tensor([rows]), made.mask)
+    return Batch(input_ids=made.input_ids, boxes=torch.tensor([rows]), mask=made.mask)
 
 
 @given(

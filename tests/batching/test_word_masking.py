@@ -13,7 +13,7 @@ def batch(windows: int) -> Batch:
     words = torch.arange(200).repeat_interleave(2)
     index = torch.cat([torch.tensor([-1]), words, torch.tensor([-1])]).repeat(windows, 1)
     ids = torch.arange(index.shape[1]).repeat(windows, 1) + 100
-    return Batch(ids, torch.zeros(*ids.shape, 4, dtype=torch.long), index >= 0, word_index=index)
+    return Batch(input_ids=ids, boxes=torch.zeros(*ids.shape, 4, dtype=torch.long), mask=index >= 0, word_index=index)
 
 
 def masked(share: float, seed: int = 1) -> torch.Tensor:

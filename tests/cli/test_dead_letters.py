@@ -111,7 +111,12 @@ def folder(tmp_path: Path) -> str:
     """A folder with a dead page of a.pdf and one of b.pdf, each page for another reason."""
     reasons = {"a.pdf": Reason.TIMEOUT, "b.pdf": Reason.BAD_BOX}
     units = [
-        PageTask(f"id-{name}", f"doc-{name}", 3, DocumentRef(name, f"/in/{name}", f"/in/{name}", "", "train"))
+        PageTask(
+            f"id-{name}",
+            f"doc-{name}",
+            3,
+            DocumentRef(key=name, source=f"/in/{name}", image=f"/in/{name}", annotation="", split="train"),
+        )
         for name in reasons
     ]
     errors = [DocumentError(reason, f"{reason} happened", stage="ocr") for reason in reasons.values()]

@@ -11,7 +11,7 @@ from layoutray.cli.main import main
 from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError
 
-SCHEMA = {"date": FieldType("date"), "total": FieldType("amount"), "name": FieldType("name")}
+SCHEMA = {"date": FieldType(type="date"), "total": FieldType(type="amount"), "name": FieldType(type="name")}
 
 
 def answer(name: str, value: str, content: str) -> dict[str, object]:

@@ -31,7 +31,13 @@ def receipt_document(receipt: Page) -> Document:
         (kind, " ".join(word.text for word in receipt.words[start:end]))
         for kind, start, end in spans([word.tag for word in receipt.words])
     ]
-    return Document(receipt.doc_id, receipt.source, receipt.split, 1, tuple(Field(*value) for value in values))
+    return Document(
+        doc_id=receipt.doc_id,
+        source=receipt.source,
+        split=receipt.split,
+        num_pages=1,
+        fields=tuple(Field(*value) for value in values),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +172,10 @@ def test_a_model_that_generates_text_memorises_the_fields_of_eight_documents(tmp
 def test_documents_without_the_checkpoints_fields_are_refused(tmp_path: Path) -> None:
     chosen, whole = documents.recipe("generate_fields"), documents.pages(0)
     model = build_model(chosen, vocabulary(), ())
-    save(tmp_path / "model", Checkpoint(chosen, (), vocabulary(), model, {"step": 0}, {}))
+    save(
+        tmp_path / "model",
+        Checkpoint(recipe=chosen, labels=(), tokenizer=vocabulary(), model=model, metrics={"step": 0}, provenance={}),
+    )
     write_pages(tmp_path / "ingested", whole)
     documents.write_documents(tmp_path / "ingested", [documents.document(whole, "a summary")])
     words = [
@@ -213,7 +222,14 @@ def short(tmp_path: Path) -> list[str]:
     chosen = replace(chosen, task=replace(chosen.task, writing=replace(chosen.task.writing, max_length=3)))
     save(
         tmp_path / "model",
-        Checkpoint(chosen, (), vocabulary(), build_model(chosen, vocabulary(), ()), {"step": 0}, {}),
+        Checkpoint(
+            recipe=chosen,
+            labels=(),
+            tokenizer=vocabulary(),
+            model=build_model(chosen, vocabulary(), ()),
+            metrics={"step": 0},
+            provenance={},
+        ),
     )
     wholes = [documents.pages(number) for number in range(3)]
     write_pages(tmp_path / "ingested", [page for whole in wholes for page in whole])

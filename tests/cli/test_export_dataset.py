@@ -38,7 +38,9 @@ def words(draw: st.DrawFn) -> tuple[Word, ...]:
     made: list[Word] = []
     for text, tag in zip(texts, tags, strict=True):
         (x0, x1), (y0, y1) = sorted((draw(SIDES), draw(SIDES))), sorted((draw(SIDES), draw(SIDES)))
-        made.append(Word(text, Box(x0, y0, x1, y1), line=draw(st.integers(0, 3)), block=len(made) // 2, tag=tag))
+        made.append(
+            Word(text=text, box=Box(x0, y0, x1, y1), line=draw(st.integers(0, 3)), block=len(made) // 2, tag=tag)
+        )
     return tuple(made)
 
 
@@ -52,9 +54,19 @@ def documents(draw: st.DrawFn, longest: int) -> list[Page]:
             *draw(st.tuples(*[st.integers(20, 3000)] * 2)),
         )
         for page in range(draw(st.integers(1, longest))):
-            origin = Provenance("annotation", "made up")
+            origin = Provenance(words="annotation", reason="made up")
             made.append(
-                Page(f"{number:064}", page + 1, width, height, draw(words()), f"{number}.png", "", split, origin)
+                Page(
+                    doc_id=f"{number:064}",
+                    number=page + 1,
+                    width=width,
+                    height=height,
+                    words=draw(words()),
+                    source=f"{number}.png",
+                    image="",
+                    split=split,
+                    provenance=origin,
+                )
             )
     return made
 
@@ -128,8 +140,20 @@ def test_a_picture_that_exif_turns_is_exported_upright(tmp_path: Path) -> None:
 
 def test_coco_has_a_box_for_each_entity(tmp_path: Path) -> None:
     tagged = ("O", "B-date", "I-date", "B-total")
-    placed = tuple(Word(f"w{n}", Box(0.1 * n, 0.5, 0.1 * n + 0.1, 0.75), tag=tag) for n, tag in enumerate(tagged))
-    page = Page("d" * 64, 1, 100, 200, placed, "d.png", "", "train", Provenance("annotation", "made up"))
+    placed = tuple(
+        Word(text=f"w{n}", box=Box(0.1 * n, 0.5, 0.1 * n + 0.1, 0.75), tag=tag) for n, tag in enumerate(tagged)
+    )
+    page = Page(
+        doc_id="d" * 64,
+        number=1,
+        width=100,
+        height=200,
+        words=placed,
+        source="d.png",
+        image="",
+        split="train",
+        provenance=Provenance(words="annotation", reason="made up"),
+    )
     round_trip([page], "coco", tmp_path)
     content = json.loads((tmp_path / "out" / "annotations" / "train.json").read_text())
     assert content["categories"] == [{"id": 1, "name": "date"}, {"id": 2, "name": "total"}]
@@ -143,8 +167,11 @@ def test_coco_has_a_box_for_each_entity(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"split": ""}, "pages of the splits ['']; they must be train, dev, test"),
-        ({"words": (Word("a", Box(0, 0, 1, 1), tag="title"),)}, "labels of regions, which this format cannot hold"),
-        ({"words": (Word("a", Box(0, 0, 1, 1), tag="B-other"),)}, "entities of type 'other'"),
+        (
+            {"words": (Word(text="a", box=Box(0, 0, 1, 1), tag="title"),)},
+            "labels of regions, which this format cannot hold",
+        ),
+        ({"words": (Word(text="a", box=Box(0, 0, 1, 1), tag="B-other"),)}, "entities of type 'other'"),
     ],
 )
 def test_what_funsd_cannot_hold_is_refused(

@@ -19,8 +19,18 @@ from tests.readers.native import items, put
 
 def page(source: str, number: int = 1, image: str = "") -> Page:
     doc_id = sources.content_id(source.encode())
-    words = (Word(f"word{number}", Box(0.1, 0.1, 0.4, 0.2), 0.5),)
-    return Page(doc_id, number, 100, 200, words, source, image, "", Provenance("ocr", "", "eye", "1"))
+    words = (Word(text=f"word{number}", box=Box(0.1, 0.1, 0.4, 0.2), confidence=0.5),)
+    return Page(
+        doc_id=doc_id,
+        number=number,
+        width=100,
+        height=200,
+        words=words,
+        source=source,
+        image=image,
+        split="",
+        provenance=Provenance(words="ocr", reason="", engine="eye", version="1"),
+    )
 
 
 def read(reader: str, folder: Path) -> dict[str, Truth]:

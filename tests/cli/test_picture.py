@@ -85,7 +85,10 @@ def test_what_is_not_there_is_refused_by_name(
 def test_a_model_that_labels_no_words_is_sure_of_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = recipe("masked_lm")
     model = checkpoint.build_model(chosen, vocabulary(), ())
-    checkpoint.save(tmp_path / "model", Checkpoint(chosen, (), vocabulary(), model, {}, {}))
+    checkpoint.save(
+        tmp_path / "model",
+        Checkpoint(recipe=chosen, labels=(), tokenizer=vocabulary(), model=model, metrics={}, provenance={}),
+    )
     assert main(["picture", "reliability", str(tmp_path / "model"), str(tmp_path)]) == 1
     assert "labels no words" in capsys.readouterr().err
 

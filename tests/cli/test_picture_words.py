@@ -14,7 +14,9 @@ from layoutray.cli.picture import words
 from layoutray.document import Page, Provenance
 from tests.jobs import page, write_pages
 
-OCR = Provenance("ocr", "a picture has no text layer", "tesserocr", "5.5.4 eng:0", "{}")
+OCR = Provenance(
+    words="ocr", reason="a picture has no text layer", engine="tesserocr", version="5.5.4 eng:0", settings="{}"
+)
 
 
 def recognised(number: int, picture: Path, *confidences: float) -> Page:

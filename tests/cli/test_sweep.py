@@ -163,7 +163,11 @@ def test_where_every_trial_fails_each_reason_is_said(here: Path, capsys: pytest.
 
 
 def tried(value: Value, metric: float | None, task: str = "entities") -> tuple[Value, Result]:
-    return value, Result(Trial(Job(recipe(task), "", Path()), ()), metric, error="" if metric is not None else "failed")
+    return value, Result(
+        Trial(Job(recipe=recipe(task), examples="", out=Path()), ()),
+        metric,
+        error="" if metric is not None else "failed",
+    )
 
 
 def test_the_best_comes_first_and_among_equals_the_smaller_value() -> None:
@@ -176,7 +180,7 @@ def test_the_best_comes_first_and_among_equals_the_smaller_value() -> None:
 @pytest.mark.parametrize("best", [math.nan, math.inf, "NaN", "Infinity"])
 def test_a_training_of_an_earlier_version_that_has_diverged_has_no_metric(best: float | str, tmp_path: Path) -> None:
     (tmp_path / jobs.FINISHED).write_text(json.dumps({"step": 4, "best": best}))
-    result = trials.finished(Trial(Job(recipe("masked_lm"), "", tmp_path), ()))
+    result = trials.finished(Trial(Job(recipe=recipe("masked_lm"), examples="", out=tmp_path), ()))
     assert (result.metric, result.error) == (None, f"dev.perplexity is {float(best)}: the training has diverged")
 
 

@@ -33,4 +33,9 @@ def save_untrained(folder: Path, *, seed: int = 42, metrics: Mapping[str, float]
     vocabulary = tokenizer.train_wordpiece(words, 500)
     labels = ("O", "B-date", "I-date", "B-total", "I-total")
     model = checkpoint.build_model(chosen, vocabulary, labels)
-    checkpoint.save(folder, Checkpoint(chosen, labels, vocabulary, model, metrics=dict(metrics), provenance={}))
+    checkpoint.save(
+        folder,
+        Checkpoint(
+            recipe=chosen, labels=labels, tokenizer=vocabulary, model=model, metrics=dict(metrics), provenance={}
+        ),
+    )

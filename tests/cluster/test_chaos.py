@@ -234,7 +234,7 @@ def test_every_page_is_answered_once_whatever_dies(
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
     chosen = recipe("masked_lm", steps=120, evaluate_every=20, checkpoint_every=4)
-    return Job(chosen, encode(tmp_path, chosen, pages(24, 6)), tmp_path / "checkpoint")
+    return Job(recipe=chosen, examples=encode(tmp_path, chosen, pages(24, 6)), out=tmp_path / "checkpoint")
 
 
 def last_saved(checkpoint: Path) -> int:
@@ -267,7 +267,7 @@ def test_a_training_is_the_undisturbed_one_whatever_dies(
     sys.stdout.write(f"{starts} starts\n")
     expected = alone(job)
     (run,) = tracked(store)
-    assert jobs.finished(Job(recipes.load(file), job.examples, out))
+    assert jobs.finished(Job(recipe=recipes.load(file), examples=job.examples, out=out))
     for name in ("loss", "dev.loss", "learning_rate"):
         logged = run.client.get_metric_history(run.run_id, metric_names.of_training(name))
         history = sorted((metric.step, metric.value) for metric in logged)
@@ -289,7 +289,7 @@ file, examples, out, history = sys.argv[1:]
 heard = History()
 with connect():
     checked = check(Job(recipes.load(file), examples, out), 2)
-    train(checked, Workers(2, least=1, cpus=2), partial(lambda path: [JsonLines(path)], history), heard)
+    train(checked, Workers(count=2, least=1, cpus=2), partial(lambda path: [JsonLines(path)], history), heard)
 assert heard.series["loss"][-1][0] == 120, "the driver no longer hears of steps"
 """
 """Workers of which a node of three cores has room for one."""

@@ -49,7 +49,9 @@ def test_rows_vocabulary_and_card_are_those_of_one_process_and_stay(tmp_path: Pa
     vocabulary = vocabulary_for(RECIPE.tokenizer, data_sets, RECIPE.filters)
     labels = labels_for(RECIPE.task, data_sets)
     table = codec.pages_table(made, [f"page-{one.source}" for one in made])
-    encoder = Encoder(RECIPE.task, RECIPE.max_length, labels, vocabulary.inner.to_str())
+    encoder = Encoder(
+        task=RECIPE.task, max_length=RECIPE.max_length, labels=labels, vocabulary=vocabulary.inner.to_str()
+    )
     expected, dead = encoder(table)
     for split in ("train", "dev"):
         written = example_files.read_table(f"{out}/{split}").to_pylist()
@@ -144,7 +146,13 @@ def _with_values(tmp_path: Path, values: Sequence[Sequence[str]]) -> str:
     made = pages(len(values))
     folder = write_pages(tmp_path, made)
     documents = [
-        Document(one.doc_id, one.source, "train", 1, tuple(Field("party", value) for value in of_document))
+        Document(
+            doc_id=one.doc_id,
+            source=one.source,
+            split="train",
+            num_pages=1,
+            fields=tuple(Field("party", value) for value in of_document),
+        )
         for one, of_document in zip(made, values, strict=True)
     ]
     shards.write(codec.documents_table(documents), f"{folder}/documents", "part.parquet")
@@ -169,7 +177,7 @@ def test_values_that_cannot_be_learned_leave_nothing_to_learn(
     folder = _with_values(tmp_path, values)
     with pytest.raises(InputError, match=message):
         encode(
-            dataclasses.replace(RECIPE, task=Entities(fields={name: FieldType("name")})),
+            dataclasses.replace(RECIPE, task=Entities(fields={name: FieldType(type="name")})),
             [folder],
             str(tmp_path / "out"),
         )
@@ -178,7 +186,7 @@ def test_values_that_cannot_be_learned_leave_nothing_to_learn(
 def test_values_that_contradict_each_other_are_counted_and_listed(tmp_path: Path) -> None:
     word = pages(2)[1].words[0].text
     folder = _with_values(tmp_path, [["Acme Holding", "Other Ltd"], [word]])
-    chosen = dataclasses.replace(RECIPE, task=Entities(fields={"party": FieldType("name")}))
+    chosen = dataclasses.replace(RECIPE, task=Entities(fields={"party": FieldType(type="name")}))
     card = encode(chosen, [folder], str(tmp_path / "out"))
     assert (card.values, card.missing, card.contradictory) == (3, 0, 2)
     letters = codec.dead_letters_of(shards.read(str(tmp_path / "out/dead_letters"), DEAD_LETTERS))

@@ -126,7 +126,10 @@ def test_texts_are_written_with_a_gpu_and_the_driver_uses_none(tmp_path: Path, m
     monkeypatch.setattr(torch.cuda, "_lazy_init", refuse)
     chosen = documents.recipe(max_length=100)
     model = checkpoint.build_model(chosen, vocabulary(), ())
-    checkpoint.save(tmp_path / "checkpoint", Checkpoint(chosen, (), vocabulary(), model, {}, {}))
+    checkpoint.save(
+        tmp_path / "checkpoint",
+        Checkpoint(recipe=chosen, labels=(), tokenizer=vocabulary(), model=model, metrics={}, provenance={}),
+    )
     wholes = [documents.pages(number) for number in range(3)]
     ingested = write_pages(tmp_path / "ingested", [page for whole in wholes for page in whole])
     documents.write_documents(tmp_path / "ingested", [documents.document(whole) for whole in wholes])

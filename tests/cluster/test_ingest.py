@@ -35,7 +35,7 @@ from tests.readers.native import put, put_picture
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
 FAST = Recognition(profile="fast")
-RECIPE = IngestRecipe("folder", pages_per_shard=3, recognition=FAST)
+RECIPE = IngestRecipe(reader="folder", pages_per_shard=3, recognition=FAST)
 
 
 def fill(folder: Path, count: int, first: int = 0) -> None:
@@ -163,7 +163,7 @@ def test_a_corrected_annotation_is_read_again(tmp_path: Path) -> None:
     for name in ("1", "2"):
         put_picture(forms / f"training_data/images/{name}.png", height=100 + int(name))
         annotate(forms / f"training_data/annotations/{name}.json", "question", "Name:")
-    recipe = IngestRecipe("funsd", words="annotation")
+    recipe = IngestRecipe(reader="funsd", words="annotation")
     checked(ingest(str(forms), str(out), recipe), out)
     annotate(forms / "training_data/annotations/2.json", "answer", "Byron")
     again = checked(ingest(str(forms), str(out), recipe), out)
@@ -180,12 +180,12 @@ def test_what_the_set_ships_no_picture_of_is_counted_and_no_failure(tmp_path: Pa
     with pytest.raises(
         InputError, match=r"none of the 3 documents .* comes with a picture; ingest the set with words = 'annotation'"
     ):
-        ingest(str(forms), str(out), IngestRecipe("funsd"))
+        ingest(str(forms), str(out), IngestRecipe(reader="funsd"))
     put_picture(forms / "training_data/images/2.png")
-    manifest = checked(ingest(str(forms), str(out), IngestRecipe("funsd")), out)
+    manifest = checked(ingest(str(forms), str(out), IngestRecipe(reader="funsd")), out)
     assert (manifest.documents_in, manifest.documents_out, manifest.without_picture, manifest.reasons) == (3, 1, 2, {})
     annotated = checked(
-        ingest(str(forms), str(tmp_path / "annotated"), IngestRecipe("funsd", words="annotation")),
+        ingest(str(forms), str(tmp_path / "annotated"), IngestRecipe(reader="funsd", words="annotation")),
         tmp_path / "annotated",
     )
     assert (annotated.documents_out + len(annotated.duplicates), annotated.without_picture) == (3, 0)
@@ -232,7 +232,9 @@ def test_a_worker_that_dies_costs_nothing(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("cluster")
 def test_what_is_missing_on_the_workers_is_said_in_one_line(tmp_path: Path) -> None:
     fill(tmp_path / "in", 1)
-    recipe = dataclasses.replace(RECIPE, recognition=Recognition("tesserocr", TesseractSettings(language="xyz")))
+    recipe = dataclasses.replace(
+        RECIPE, recognition=Recognition(engine="tesserocr", settings=TesseractSettings(language="xyz"))
+    )
     with pytest.raises(MissingDependencyError, match="xyz"):
         ingest(str(tmp_path / "in"), str(tmp_path / "out"), recipe)
     with pytest.raises(InputError, match="does not exist"):
@@ -254,7 +256,7 @@ def test_many_documents_are_opened_by_the_workers_and_read_in_waves(
     seen: list[Progress] = []
     manifest = ingest(str(folder), str(tmp_path / "there"), RECIPE, workers=2, progress=seen.append)
     there = checked(manifest, tmp_path / "there")
-    assert seen[-1] == Progress("recognise", 4, 4)
+    assert seen[-1] == Progress(stage="recognise", done=4, total=4)
     assert sorted(page_ids(tmp_path / "here")) == sorted(page_ids(tmp_path / "there"))
     assert (here.reasons, here.splits) == (there.reasons, there.splits)
 
@@ -330,7 +332,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     (out / "pages" / ".part-0.parquet.0.part").write_bytes(b"PAR1 half")
     kept = page_ids(out)
     assert 0 < len(kept) < 12
-    done = ingest(str(folder), str(out), IngestRecipe("folder", pages_per_shard=3)).run.pages
+    done = ingest(str(folder), str(out), IngestRecipe(reader="folder", pages_per_shard=3)).run.pages
     ids = page_ids(out)
     assert len(ids) == len(set(ids)) == 12
     assert set(kept) <= set(ids)

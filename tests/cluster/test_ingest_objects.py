@@ -23,7 +23,7 @@ def test_pages_go_from_bucket_to_bucket_once() -> None:
     bucket = boto3.resource("s3").Bucket("scans")
     for number in range(3):
         bucket.put_object(Key=f"pages-in/ä {number}.png", Body=encoded(picture(f"Invoice 7{number}"), "PNG"))
-    recipe = IngestRecipe("folder", dev_share=0, recognition=Recognition(profile="fast"))
+    recipe = IngestRecipe(reader="folder", dev_share=0, recognition=Recognition(profile="fast"))
     first = ingest("s3://scans/pages-in", "s3://scans/ingested", recipe)
     again = ingest("s3://scans/pages-in", "s3://scans/ingested", recipe)
     assert (first.pages_out, first.run.pages, again.pages_out, again.run.pages) == (3, 3, 3, 0)
@@ -40,7 +40,9 @@ def test_a_page_in_a_bucket_is_replayed_once_its_file_is_whole() -> None:
         bucket.put_object(Key=f"broken/{name}.png", Body=data)
     output = Output("s3://scans/mended")
     ingest(
-        "s3://scans/broken", output.folder, IngestRecipe("folder", dev_share=0, recognition=Recognition(profile="fast"))
+        "s3://scans/broken",
+        output.folder,
+        IngestRecipe(reader="folder", dev_share=0, recognition=Recognition(profile="fast")),
     )
     page, document = sorted(output.read_dead_letters(), key=lambda letter: letter.source)
     bucket.put_object(Key="broken/cut.png", Body=whole)

@@ -61,7 +61,7 @@ def test_an_ingest_counts_its_pages_and_dead_letters(port: str, tmp_path: Path) 
     (forms / "training_data/annotations/3.json").write_text("{")
     time.sleep(_REPORTED)
     before = values(port)
-    manifest = ingest(str(forms), str(tmp_path / "out"), IngestRecipe("funsd", words="annotation"))
+    manifest = ingest(str(forms), str(tmp_path / "out"), IngestRecipe(reader="funsd", words="annotation"))
     ((reason, count),) = manifest.reasons.items()
     expected = {
         "ray_layoutray_ingest_pages_total": manifest.pages_out,
@@ -122,6 +122,6 @@ class Looks(History):
 def test_a_training_says_how_fast_it_is(port: str, tmp_path: Path) -> None:
     one = job(tmp_path, dataclasses.replace(recipe("masked_lm", steps=6), name="metered"))
     looks = Looks(port)
-    on_ray.train(check(one, 1), Workers(1), functools.partial(pauses, 6), looks)
+    on_ray.train(check(one, 1), Workers(count=1), functools.partial(pauses, 6), looks)
     assert looks.seen.keys() == {f'{name} recipe="metered"' for name in exported_by(TrainingMeter("any"))}
     assert looks.seen['ray_layoutray_training_tokens_per_second recipe="metered"'] > 0

@@ -16,7 +16,7 @@ from layoutray.store.schema import PAGES
 from tests.jobs import page
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
-RECIPE = MixRecipe({"forms": 0.75, "papers": 0.25})
+RECIPE = MixRecipe(shares={"forms": 0.75, "papers": 0.25})
 
 
 def ingested(folder: Path, numbers: range, dev: int) -> str:
@@ -64,7 +64,7 @@ def test_folders_and_shares_have_to_fit_and_nothing_is_overwritten(tmp_path: Pat
     with pytest.raises(InputError, match="named forms, letters, the shares forms, papers"):
         mix(RECIPE, folders, str(tmp_path / "out"))
     with pytest.raises(InputError, match=r"has content but no job\.json"):
-        mix(MixRecipe({"forms": 0.75, "letters": 0.25}), folders, folders[0])
+        mix(MixRecipe(shares={"forms": 0.75, "letters": 0.25}), folders, folders[0])
 
 
 def test_a_repeated_mix_copies_only_what_is_missing(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from layoutray.prepare.plan import make_plan
 from layoutray.prepare.record_codecs import DOCUMENT_REF, OPENED_DOCUMENT, PAGE_TASK, from_table, to_table
 from layoutray.recipe.ingest import IngestRecipe
 
-RECIPE = IngestRecipe("scitldr", words="annotation")
+RECIPE = IngestRecipe(reader="scitldr", words="annotation")
 
 
 def test_a_worker_does_not_pay_for_training() -> None:

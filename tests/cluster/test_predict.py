@@ -73,7 +73,7 @@ def test_every_page_and_every_dead_letter_is_answered_once(checkpoint: Path, ans
     heard, done = answered.heard, answered.done
     assert [(one.stage, one.done, one.total) for one in (heard[0], heard[-1])] == [("answer", 0, 9), ("answer", 9, 9)]
     expected = Extractor.load(checkpoint).extract(MADE)
-    assert done == Prediction(9, 2, sum(map(len, expected)), fields=0, without_fields=0, new=9)
+    assert done == Prediction(answered=9, failed=2, entities=sum(map(len, expected)), fields=0, without_fields=0, new=9)
     assert done.entities > 0
     answers = lines(answered.out)
     assert Counter(answer["source"] for answer in answers) == Counter([*(one.source for one in MADE), "a.pdf", "b.pdf"])
@@ -115,7 +115,9 @@ def test_a_few_pages_are_shared_by_all_replicas(
 
 def test_a_folder_where_everything_failed_is_answered_too(checkpoint: Path, tmp_path: Path) -> None:
     bury(tmp_path / "ingested", "a.pdf", "b.pdf", "c.pdf")
-    assert predict(checkpoint, str(tmp_path / "ingested"), str(tmp_path / "out")) == Prediction(0, 3, 0, 0, 0, new=0)
+    assert predict(checkpoint, str(tmp_path / "ingested"), str(tmp_path / "out")) == Prediction(
+        answered=0, failed=3, entities=0, fields=0, without_fields=0, new=0
+    )
 
 
 def documents() -> list[Page]:

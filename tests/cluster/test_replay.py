@@ -18,13 +18,17 @@ def out(tmp_path: Path) -> str:
     """A folder that an ingest without any page has filled."""
     output = Output(str(tmp_path / "out"))
     make_manifest(
-        str(tmp_path), output, Plan((), (), (), (), 0, 0), IngestRecipe("folder"), IngestRun(0, 1.0, 1)
+        str(tmp_path),
+        output,
+        Plan(page_tasks=(), documents=(), letters=(), duplicates=(), repairs=0, dropped=0),
+        IngestRecipe(reader="folder"),
+        IngestRun(0, 1.0, 1),
     ).write(output.folder)
     return output.folder
 
 
 def test_a_manifest_is_read_as_it_was_written(out: str) -> None:
-    assert Manifest.read(out).recipe() == IngestRecipe("folder")
+    assert Manifest.read(out).recipe() == IngestRecipe(reader="folder")
 
 
 def test_only_recognition_may_change(out: str) -> None:

@@ -113,7 +113,17 @@ def test_a_file_is_read_page_by_page_and_written_about_as_a_whole(client: httpx.
     with IsolatedRecogniser(Recognition(profile="fast")) as recogniser:
         seen = [recogniser.recognise(data, number) for number in (1, 2)]
     read = [
-        Page("", number, one.width, one.height, one.words, "", "", "", one.provenance)
+        Page(
+            doc_id="",
+            number=number,
+            width=one.width,
+            height=one.height,
+            words=one.words,
+            source="",
+            image="",
+            split="",
+            provenance=one.provenance,
+        )
         for number, one in enumerate(seen, 1)
     ]
     assert response.json()["summary"] == shown(writer.write([read])[0])

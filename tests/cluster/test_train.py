@@ -107,7 +107,7 @@ def close(series: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
 def test_two_workers_give_one_processs_losses(whole: tuple[Job, Series], tmp_path: Path) -> None:
     one, expected = elsewhere(whole[0], tmp_path / "checkpoint"), whole[1]
     tracked, watching = open_run(tmp_path), Placed()
-    progress = on_ray.train(check(one, 2), Workers(2), functools.partial(report, one, tracked), watching)
+    progress = on_ray.train(check(one, 2), Workers(count=2), functools.partial(report, one, tracked), watching)
     assert progress["step"] == 12
     assert jobs.finished(one)
     assert watching.strategy == "SPREAD 2", "over the nodes; see test_train_nodes.py"
@@ -126,7 +126,7 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(whole: tuple[Job, Serie
     one, expected = elsewhere(whole[0], tmp_path / "checkpoint"), whole[1]
     tracked = open_run(tmp_path)
     kill = KillOnce(step=7, mark=tmp_path / "killed")
-    progress = on_ray.train(check(one, 2), Workers(2), functools.partial(report, one, tracked, kill), History())
+    progress = on_ray.train(check(one, 2), Workers(count=2), functools.partial(report, one, tracked, kill), History())
     assert kill.mark.exists()
     assert progress["step"] == 12
     rows = [json.loads(line) for line in (one.out / "history.jsonl").read_text().splitlines()]
@@ -158,7 +158,7 @@ def test_a_training_that_diverges_on_ray_has_uploaded_the_state_that_its_error_n
 ) -> None:
     one, expected = elsewhere(whole[0], tmp_path / "checkpoint"), whole[1]
     one.out.mkdir()
-    workers = Workers(2, max_failures=0)
+    workers = Workers(count=2, max_failures=0)
     with pytest.raises(TrainingFailedError, match=r"norm of its gradient inf; the state of step 4 is kept"):
         on_ray.train(check(one, 2), workers, functools.partial(poisoned, one), History())
     (state,) = [file.parent for file in (one.out / "ray").rglob("progress.json")]
@@ -189,8 +189,8 @@ def test_what_cannot_be_trained_is_refused_at_once(tmp_path: Path) -> None:
     misfit = dataclasses.replace(job(tmp_path / "misfit", recipe("entities")), init=(str(pretrained.out),))
     started = time.monotonic()
     with pytest.raises(CheckpointError, match="another vocabulary"):
-        on_ray.train(check(misfit, 2), Workers(2), list, History())
+        on_ray.train(check(misfit, 2), Workers(count=2), list, History())
     with pytest.raises(InputError, match="1 micro-batches per step cannot be shared by 2 workers"):
-        on_ray.train(check(one, 2), Workers(2), list, History())
+        on_ray.train(check(one, 2), Workers(count=2), list, History())
     assert time.monotonic() - started < 5, "before any worker starts"
     assert ray.is_initialized()

@@ -81,17 +81,17 @@ def test_pretrain_and_sweep_write_to_a_bucket_and_know_what_is_finished(
 
 
 def test_a_lost_worker_and_a_failed_run_cost_the_steps_after_the_last_state(examples: str, tmp_path: Path) -> None:
-    one = Job(CHOSEN, examples, "s3://scans/recovered")
+    one = Job(recipe=CHOSEN, examples=examples, out="s3://scans/recovered")
     kills = [KillOnce(step, tmp_path / f"killed-{step}") for step in (7, 10)]
     call = functools.partial(on_ray.train, check(one, 1), watching=History())
     with pytest.raises(TrainingFailedError):
-        call(Workers(1, max_failures=0), reporters=functools.partial(report, one, *kills))
-    progress = call(Workers(1), reporters=functools.partial(report, one, *kills))
+        call(Workers(count=1, max_failures=0), reporters=functools.partial(report, one, *kills))
+    progress = call(Workers(count=1), reporters=functools.partial(report, one, *kills))
     assert all(kill.mark.exists() for kill in kills)
     assert progress["step"] == 12
     rows = [json.loads(line) for line in sources.read_bytes(f"{one.out}/{HISTORY}").splitlines()]
     assert [row["step"] for row in rows if row["event"] == "start"] == [0, 4, 8], "it goes on from the last state"
-    expected = alone(Job(CHOSEN, examples, tmp_path / "here"))
+    expected = alone(Job(recipe=CHOSEN, examples=examples, out=tmp_path / "here"))
     for name in ("loss", "dev.loss", "learning_rate"):
         assert read_history(f"{one.out}/{HISTORY}")[name] == [
             (step, pytest.approx(value, abs=1e-5)) for step, value in expected[name]

@@ -30,7 +30,10 @@ pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 def test_every_document_has_a_row_whatever_became_of_it(tmp_path: Path) -> None:
     chosen = recipe(max_length=100)
     model = checkpoint.build_model(chosen, vocabulary(), ())
-    checkpoint.save(tmp_path / "checkpoint", Checkpoint(chosen, (), vocabulary(), model, {}, {}))
+    checkpoint.save(
+        tmp_path / "checkpoint",
+        Checkpoint(recipe=chosen, labels=(), tokenizer=vocabulary(), model=model, metrics={}, provenance={}),
+    )
     wholes = [pages(number) for number in range(5)]
     lost = pages(9)
     write_pages(tmp_path / "ingested", [page for whole in wholes for page in whole])
@@ -98,7 +101,10 @@ def test_documents_that_take_longer_than_ray_waits_for_a_sign_of_life_are_writte
 ) -> None:
     chosen = recipe()
     model = checkpoint.build_model(chosen, vocabulary(), ())
-    checkpoint.save(tmp_path / "checkpoint", Checkpoint(chosen, (), vocabulary(), model, {}, {}))
+    checkpoint.save(
+        tmp_path / "checkpoint",
+        Checkpoint(recipe=chosen, labels=(), tokenizer=vocabulary(), model=model, metrics={}, provenance={}),
+    )
     write_pages(tmp_path / "ingested", pages(0))
     write_documents(tmp_path / "ingested", [document(pages(0))])
     monkeypatch.setattr(DataContext.get_current(), "execution_no_progress_timeout_s", 0.1)

@@ -20,7 +20,14 @@ def model(found: list[int], *, expected: int = 4, coverage: float | None = None,
         value = sum(correct for correct, _, _ in counts.values()) / (expected * len(found))
         return Measurement(metric, "max", value, counts)
 
-    return ComparedModel(measured(0), {rate: measured(1) for rate in NOISE}, 0.1, coverage, 20.0, 1000)
+    return ComparedModel(
+        clean=measured(0),
+        noisy={rate: measured(1) for rate in NOISE},
+        calibration_error=0.1,
+        coverage=coverage,
+        milliseconds=20.0,
+        parameters=1000,
+    )
 
 
 GOOD, POOR = model([4, 3, 4, 4] * 10, coverage=0.5), model([2, 1, 4, 2] * 10, coverage=0.25)

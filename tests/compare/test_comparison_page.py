@@ -53,7 +53,14 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
         counts = {doc_id: (correct, 4, 4) for doc_id, correct in zip(ids, found, strict=True)}
         measured = Measurement("f1", "max", sum(found) / 16, counts)
         noisy = dict.fromkeys(NOISE, replace(measured, counts=dict.fromkeys(ids, (2, 4, 4))))
-        return ComparedModel(measured, noisy, 0.012, coverage, milliseconds, parameters)
+        return ComparedModel(
+            clean=measured,
+            noisy=noisy,
+            calibration_error=0.012,
+            coverage=coverage,
+            milliseconds=milliseconds,
+            parameters=parameters,
+        )
 
     models = {
         "A & B": [model([4, 4, 4, 4], 0.4, 12.34, 22_000_000)],

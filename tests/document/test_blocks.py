@@ -8,7 +8,7 @@ from tests.store.pages import page
 
 
 def word(x0: float, y0: float, line: int, tag: str | None = None, block: int = 0) -> Word:
-    return Word("text", Box(x0, y0, x0 + 0.2, y0 + 0.02), line=line, block=block, tag=tag)
+    return Word(text="text", box=Box(x0, y0, x0 + 0.2, y0 + 0.02), line=line, block=block, tag=tag)
 
 
 def two_columns() -> Page:

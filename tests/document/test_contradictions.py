@@ -6,7 +6,7 @@ from layoutray.document import Field
 from layoutray.document.contradictions import contradictory
 from layoutray.document.field_type import FieldType
 
-AMOUNT = {"total": FieldType("amount")}
+AMOUNT = {"total": FieldType(type="amount")}
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,6 @@ def test_values_contradict_each_other_if_their_normal_forms_differ(values: tuple
 
 def test_several_values_of_other_fields_and_of_records_are_allowed() -> None:
     fields = (Field("total", "12.00"), Field("total", "7.50"))
-    assert contradictory(fields, {"total": FieldType("amount", many=True)}) == ()
-    assert contradictory(fields, {"date": FieldType("date")}) == ()
+    assert contradictory(fields, {"total": FieldType(type="amount", many=True)}) == ()
+    assert contradictory(fields, {"date": FieldType(type="date")}) == ()
     assert contradictory((Field("total", "12.00", row=1), Field("total", "7.50", row=2)), AMOUNT) == ()

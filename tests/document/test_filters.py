@@ -25,7 +25,7 @@ def of(text: str, seen: float | None = None) -> Page:
 def lines(*rows: tuple[float, float]) -> Page:
     """A line of two words from left to right for each pair of sides."""
     words = [
-        Word("w", Box(left, 0.1 * at, right, 0.1 * at + 0.05), line=at)
+        Word(text="w", box=Box(left, 0.1 * at, right, 0.1 * at + 0.05), line=at)
         for at, (start, end) in enumerate(rows)
         for left, right in ((start, start), (end, end))
     ]

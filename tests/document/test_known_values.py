@@ -6,9 +6,9 @@ from layoutray.document.field_type import FieldType
 from layoutray.document.known_values import KnownValue, nearest
 
 VENDORS = FieldType(
-    "name", known_values=("Popular Book Co. (M) Sdn Bhd", "99 Speed Mart", "Restoran Wan Sheng", "ACME")
+    type="name", known_values=("Popular Book Co. (M) Sdn Bhd", "99 Speed Mart", "Restoran Wan Sheng", "ACME")
 )
-HOUSES = FieldType("address", known_values=("No. 49, Jalan Mahagoni 7/2, 44300 Batang Kali",))
+HOUSES = FieldType(type="address", known_values=("No. 49, Jalan Mahagoni 7/2, 44300 Batang Kali",))
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,6 @@ def test_another_house_of_the_same_street_is_left_alone() -> None:
 
 
 def test_a_value_that_is_near_two_known_ones_is_left_alone() -> None:
-    twins = FieldType("name", known_values=("Gardenia Bakeries (KL)", "Gardenia Bakeries (KI)"))
+    twins = FieldType(type="name", known_values=("Gardenia Bakeries (KL)", "Gardenia Bakeries (KI)"))
     assert nearest("GARDENIA BAKERIES (KT)", twins) is None
     assert nearest("GARDENIA BAKERIES (KI)", twins) == KnownValue("GARDENIA BAKERIES (KI)", "Gardenia Bakeries (KI)")

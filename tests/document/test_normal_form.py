@@ -70,19 +70,23 @@ TERMS = {
     ],
 )
 def test_values_of_a_type_have_its_form_and_others_none(kind: str, text: str, form: str | None) -> None:
-    assert normal_form(text, FieldType(kind)) == form  # pyright: ignore[reportArgumentType]
+    assert normal_form(text, FieldType(type=kind)) == form  # pyright: ignore[reportArgumentType]
 
 
 def test_the_order_of_day_and_month_is_the_schemas() -> None:
-    assert normal_form("3/4/2021", FieldType("date", month_first=True)) == "2021-03-04"
-    assert normal_form("25/4/2021", FieldType("date", month_first=True)) == "2021-04-25", "it can be read one way only"
+    assert normal_form("3/4/2021", FieldType(type="date", month_first=True)) == "2021-03-04"
+    assert normal_form("25/4/2021", FieldType(type="date", month_first=True)) == "2021-04-25", (
+        "it can be read one way only"
+    )
 
 
 def test_texts_lose_their_case_commas_and_blanks() -> None:
-    assert normal_form(" Sears,  Roebuck & Co. ", FieldType("text")) == "SEARS ROEBUCK & CO."
-    assert normal_form("Sears, Roebuck & Co.", FieldType("name")) == "SEARS ROEBUCK AND CO."
-    assert normal_form("No. 5, Jalan 3/A; 47000 Selangor.", FieldType("address")) == "NO 5 JALAN 3 A 47000 SELANGOR"
-    assert normal_form(" , ", FieldType("text")) is None
+    assert normal_form(" Sears,  Roebuck & Co. ", FieldType(type="text")) == "SEARS ROEBUCK & CO."
+    assert normal_form("Sears, Roebuck & Co.", FieldType(type="name")) == "SEARS ROEBUCK AND CO."
+    assert (
+        normal_form("No. 5, Jalan 3/A; 47000 Selangor.", FieldType(type="address")) == "NO 5 JALAN 3 A 47000 SELANGOR"
+    )
+    assert normal_form(" , ", FieldType(type="text")) is None
 
 
 @pytest.mark.parametrize(
@@ -98,11 +102,11 @@ def test_texts_lose_their_case_commas_and_blanks() -> None:
     ],
 )
 def test_names_lose_what_a_sentence_puts_around_them(text: str, form: str) -> None:
-    assert normal_form(text, FieldType("name")) == form
+    assert normal_form(text, FieldType(type="name")) == form
 
 
 @given(st.text(max_size=30), st.sampled_from(["text", "name", "address", "date", "amount", "term"]))
 def test_any_text_has_a_form_or_none_and_forms_stay_as_they_are(text: str, kind: str) -> None:
-    field = FieldType(kind)  # pyright: ignore[reportArgumentType]
+    field = FieldType(type=kind)  # pyright: ignore[reportArgumentType]
     form = normal_form(text, field)
     assert form is None or normal_form(form, field) == form

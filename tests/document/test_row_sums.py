@@ -17,8 +17,18 @@ def page(rows: Sequence[str], *, degrees: float = 0.0) -> Page:
         for column, part in enumerate(text.split()):
             x, y = 100 + 100 * column, 20 + 40 * row
             x, y = x * cosine - y * sine, x * sine + y * cosine
-            words.append(Word(part, Box(x / 1000, y / 1000, (x + 80) / 1000, (y + 30) / 1000), line=row))
-    return Page("a" * 64, 1, 1000, 1000, tuple(words), "", "", "", Provenance("annotation", "made up"))
+            words.append(Word(text=part, box=Box(x / 1000, y / 1000, (x + 80) / 1000, (y + 30) / 1000), line=row))
+    return Page(
+        doc_id="a" * 64,
+        number=1,
+        width=1000,
+        height=1000,
+        words=tuple(words),
+        source="",
+        image="",
+        split="",
+        provenance=Provenance(words="annotation", reason="made up"),
+    )
 
 
 @pytest.mark.parametrize(

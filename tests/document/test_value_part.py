@@ -3,7 +3,7 @@ import pytest
 from layoutray.document.field_type import FieldType
 from layoutray.document.value_part import ValuePart, value_part
 
-DATE, AMOUNT = FieldType("date"), FieldType("amount")
+DATE, AMOUNT = FieldType(type="date"), FieldType(type="amount")
 
 
 @pytest.mark.parametrize(
@@ -42,5 +42,5 @@ def test_an_amount_inside_a_text_and_one_that_is_the_text() -> None:
 
 
 def test_other_types_are_never_a_part() -> None:
-    assert value_part("Shop Ltd. 12.50", FieldType("name")) == ValuePart("SHOP LTD. 12.50", 0, 15)
-    assert value_part(" , ", FieldType("name")) is None
+    assert value_part("Shop Ltd. 12.50", FieldType(type="name")) == ValuePart("SHOP LTD. 12.50", 0, 15)
+    assert value_part(" , ", FieldType(type="name")) is None

@@ -9,11 +9,13 @@ from layoutray.document.answers import FieldAnswer
 from layoutray.document.field_type import FieldType
 from layoutray.evaluation.fields import AnsweredDocument, judge, score_fields
 
-SCHEMA = {"party": FieldType("name", many=True), "total": FieldType("amount")}
+SCHEMA = {"party": FieldType(type="name", many=True), "total": FieldType(type="amount")}
 
 
 def answer(name: str, value: str, content: str, confidence: float = 1.0) -> FieldAnswer:
-    return FieldAnswer(name, value, content, confidence, confidence, ())
+    return FieldAnswer(
+        name=name, value=value, content=content, confidence=confidence, score=confidence, bounding_regions=()
+    )
 
 
 def metrics_of(documents: list[AnsweredDocument]) -> dict[str, float]:

@@ -27,7 +27,9 @@ FAST = Recognition(profile="fast", text_layer="never")
 
 
 def known_page(truth: str) -> KnownPage:
-    return KnownPage(encoded(picture(WORDS), "PNG"), 1, tuple(Word(text, Box(0, 0, 1, 1)) for text in truth.split()))
+    return KnownPage(
+        encoded(picture(WORDS), "PNG"), 1, tuple(Word(text=text, box=Box(0, 0, 1, 1)) for text in truth.split())
+    )
 
 
 def test_a_variant_is_written_as_keys_of_the_recipe() -> None:

@@ -30,7 +30,13 @@ def receipt_document(receipt: Page) -> Document:
     """The tagged values of a receipt, without their boxes."""
     tagged = spans([word.tag for word in receipt.words])
     values = [(kind, " ".join(word.text for word in receipt.words[start:end])) for kind, start, end in tagged]
-    return Document(receipt.doc_id, receipt.source, receipt.split, 1, tuple(Field(*value) for value in values))
+    return Document(
+        doc_id=receipt.doc_id,
+        source=receipt.source,
+        split=receipt.split,
+        num_pages=1,
+        fields=tuple(Field(*value) for value in values),
+    )
 
 
 def write_receipts(folder: Path, receipts: list[Page]) -> PageSelection:

@@ -20,12 +20,22 @@ TASK = Entities()
 def page(*rows: tuple[str, str]) -> Page:
     """Rows of a name and a price, each of which is a record, and a total below them."""
     cells = [
-        Word(text, Box(x, 0.1 * row, x + 0.1, 0.1 * row + 0.05), line=row, tag=f"B-{kind}", group=row)
+        Word(text=text, box=Box(x, 0.1 * row, x + 0.1, 0.1 * row + 0.05), line=row, tag=f"B-{kind}", group=row)
         for row, (name, price) in enumerate(rows)
         for text, x, kind in ((name, 0.1, "menu.nm"), (price, 0.5, "menu.price"))
     ]
-    total = Word("9.00", Box(0.5, 0.9, 0.6, 0.95), line=99, tag="B-total.total_price", group=99)
-    return Page("a", 1, 800, 800, (*cells, total), "", "", "", Provenance("annotation", "made up"))
+    total = Word(text="9.00", box=Box(0.5, 0.9, 0.6, 0.95), line=99, tag="B-total.total_price", group=99)
+    return Page(
+        doc_id="a",
+        number=1,
+        width=800,
+        height=800,
+        words=(*cells, total),
+        source="",
+        image="",
+        split="",
+        provenance=Provenance(words="annotation", reason="made up"),
+    )
 
 
 def entities(one: Page) -> tuple[Entity, ...]:
@@ -75,7 +85,7 @@ def test_values_of_documents_are_compared_by_their_normal_forms() -> None:
         },
         "b": {row[1]: [Field("menu.nm", "rusk", 1)]},
     }
-    types = {"menu.nm": FieldType("text"), "menu.price": FieldType("amount")}
+    types = {"menu.nm": FieldType(type="text"), "menu.price": FieldType(type="amount")}
     metrics = score_documents(expected, answered, types)
     assert (metrics["record_precision"], metrics["record_recall"]) == (0.5, pytest.approx(1 / 3))
     assert metrics["record_field_f1"] == pytest.approx(2 * 3 / (4 + 5))

@@ -38,9 +38,21 @@ def pages(draw: st.DrawFn, number: int = 1) -> Page:
             left, wide = draw(st.floats(column / 5, column / 5 + 0.05)), draw(st.floats(0.01, 0.15))
             box = Box(left, top, min(left + wide, 1.0), min(top + high, 1.0))
             confidence = draw(st.none() | st.floats(0, 1))
-            words.append(Word(draw(texts), box, confidence, line=line, block=line // 2))
-    provenance = Provenance("ocr", "a picture has no text layer", "tesserocr", "5.5.4 eng:9c3f", "{}")
-    return Page("d" * 64, number, width, height, tuple(words), "d.png", "", "", provenance)
+            words.append(Word(text=draw(texts), box=box, confidence=confidence, line=line, block=line // 2))
+    provenance = Provenance(
+        words="ocr", reason="a picture has no text layer", engine="tesserocr", version="5.5.4 eng:9c3f", settings="{}"
+    )
+    return Page(
+        doc_id="d" * 64,
+        number=number,
+        width=width,
+        height=height,
+        words=tuple(words),
+        source="d.png",
+        image="",
+        split="",
+        provenance=provenance,
+    )
 
 
 def largest_deviation(words: Sequence[Word], others: Sequence[Word], page: Page) -> float:

@@ -33,7 +33,17 @@ def read(data: bytes) -> pdf_text.TextLayer:
 
 
 def of_words(*words: Word, size: tuple[int, int] = (1000, 1400)) -> Page:
-    return Page("d", 1, *size, words, "d.png", "d.png", "", Provenance("ocr", ""))
+    return Page(
+        doc_id="d",
+        number=1,
+        width=size[0],
+        height=size[1],
+        words=words,
+        source="d.png",
+        image="d.png",
+        split="",
+        provenance=Provenance(words="ocr", reason=""),
+    )
 
 
 @given(pages())
@@ -46,7 +56,7 @@ SIDES = st.tuples(*[st.floats(0, 1)] * 2).map(sorted)
 
 @given(across=SIDES, down=SIDES, size=st.tuples(*[st.integers(1, 4000)] * 2))
 def test_a_box_may_have_no_area_and_lie_anywhere(across: list[float], down: list[float], size: tuple[int, int]) -> None:
-    page = of_words(Word("12.50", Box(across[0], down[0], across[1], down[1])), size=size)
+    page = of_words(Word(text="12.50", box=Box(across[0], down[0], across[1], down[1])), size=size)
     assert largest_deviation(page.words, read(written(page)).words, page) < 1
 
 
@@ -55,12 +65,12 @@ def test_a_box_may_have_no_area_and_lie_anywhere(across: list[float], down: list
 def test_words_lie_where_the_page_shows_them(rotate: int, crop: str) -> None:
     # The content leaves a changed coordinate system behind.
     data = pdf("2 0 0 3 10 20 cm\n", page_entries=f"/MediaBox [0 0 600 800] {crop} /Rotate {rotate}")
-    page = of_words(*(Word(text, Box(0.1, y, 0.4, y + 0.02)) for text, y in (("upper", 0.1), ("lower", 0.8))))
+    page = of_words(*(Word(text=text, box=Box(0.1, y, 0.4, y + 0.02)) for text, y in (("upper", 0.1), ("lower", 0.8))))
     assert largest_deviation(page.words, read(written(page, data)).words, page) < 1
 
 
 def test_words_are_invisible() -> None:
-    page = of_words(Word("dark", Box(0.1, 0.1, 0.9, 0.3)))
+    page = of_words(Word(text="dark", box=Box(0.1, 0.1, 0.9, 0.3)))
     data = written(page)
     assert read(data).num_hidden == 1
     with pdfium.PdfDocument(data) as document:
@@ -68,7 +78,7 @@ def test_words_are_invisible() -> None:
 
 
 def test_a_word_has_one_place_for_each_character() -> None:
-    data = written(of_words(Word("four", Box(0.1, 0.2, 0.5, 0.3)), size=(1000, 1000)))
+    data = written(of_words(Word(text="four", box=Box(0.1, 0.2, 0.5, 0.3)), size=(1000, 1000)))
     with pdfium.PdfDocument(data) as document, closing(document[0]) as page, closing(page.get_textpage()) as text:
         boxes = [text.get_charbox(index) for index in range(4)]
     assert boxes == [pytest.approx((36 + 36 * n, 252, 72 + 36 * n, 288), abs=0.01) for n in range(4)]

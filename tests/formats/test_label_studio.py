@@ -54,7 +54,9 @@ def test_words_that_nobody_touched_come_back_bit_for_bit(
     count = min(len(entities), len(words))
     tags = to_iob2([(kind, at, at + 1) for at, kind in enumerate(entities[:count])], len(words))
     sent = page(
-        "d", 3, *(Word(text, box, line=line, tag=tag) for (text, box, line), tag in zip(words, tags, strict=True))
+        "d",
+        3,
+        *(Word(text=text, box=box, line=line, tag=tag) for (text, box, line), tag in zip(words, tags, strict=True)),
     )
     with TemporaryDirectory() as folder:
         (back,) = read_back(Path(folder), submitted(exported([sent]))).pages
@@ -90,7 +92,10 @@ def test_a_real_form_comes_back(tmp_path: Path, data_root: Path) -> None:
 def test_a_task_shows_what_a_model_has_found_and_how_sure_it_is() -> None:
     sent = page("d", 1, word("Total"), word("9.00"), word("EUR"))
     made = task(
-        sent, [LabelledSpan("total", (1, 2), 0.75), LabelledSpan("name", (0,), 0.5)], "s3://b/d.png", "invoices 3f"
+        sent,
+        [LabelledSpan(label="total", words=(1, 2), score=0.75), LabelledSpan(label="name", words=(0,), score=0.5)],
+        "s3://b/d.png",
+        "invoices 3f",
     )
     (prediction,) = made["predictions"]
     assert (prediction["model_version"], prediction["score"], made["data"]["image"]) == (
@@ -128,12 +133,12 @@ def test_entities_of_one_record_are_joined_and_come_back_in_it(tmp_path: Path) -
 
 
 def test_a_word_that_only_contains_a_value_is_split_and_comes_back_split(tmp_path: Path) -> None:
-    fused = Word("Date:14/02/20185:37PM", Box(0.25, 0.5, 0.46, 0.6), line=1, block=2)
+    fused = Word(text="Date:14/02/20185:37PM", box=Box(0.25, 0.5, 0.46, 0.6), line=1, block=2)
     sent = page("d", 1, word("Shop"), fused, word("9.00"))
     found = [
-        LabelledSpan("date", (1,), 0.5, "14/02/2018"),
-        LabelledSpan("total", (2,), 0.75, "9.00"),
-        LabelledSpan("name", (0,), 0.75, "not in the word"),
+        LabelledSpan(label="date", words=(1,), score=0.5, content="14/02/2018"),
+        LabelledSpan(label="total", words=(2,), score=0.75, content="9.00"),
+        LabelledSpan(label="name", words=(0,), score=0.75, content="not in the word"),
     ]
     (back,) = read_back(tmp_path, submitted([task(sent, found, "s3://b/d.png", "invoices 3f")])).pages
     assert [(one.text, one.line, one.block, one.tag) for one in back.words] == [
@@ -149,7 +154,7 @@ def test_a_word_that_only_contains_a_value_is_split_and_comes_back_split(tmp_pat
 
 def test_an_entity_of_several_words_is_split_at_both_ends(tmp_path: Path) -> None:
     sent = page("d", 1, word("on14"), word("Feb"), word("2018at"))
-    found = [LabelledSpan("date", (0, 1, 2), 0.5, "14 Feb 2018")]
+    found = [LabelledSpan(label="date", words=(0, 1, 2), score=0.5, content="14 Feb 2018")]
     (back,) = read_back(tmp_path, submitted([task(sent, found, "s3://b/d.png", "invoices 3f")])).pages
     assert [(one.text, one.tag) for one in back.words] == [
         ("on", "O"),

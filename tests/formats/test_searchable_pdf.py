@@ -26,10 +26,10 @@ from tests.ocr.files import pdf as pdf_file
 from tests.readers.native import put
 
 WORDS = (
-    Word("Ärger", Box(0.1, 0.1, 0.3, 0.15)),
-    Word("日本", Box(0.1, 0.3, 0.2, 0.35)),
-    Word("שלום", Box(0.5, 0.7, 0.9, 0.8)),
-    Word("x😀𝐀", Box(0.1, 0.85, 0.4, 0.9)),
+    Word(text="Ärger", box=Box(0.1, 0.1, 0.3, 0.15)),
+    Word(text="日本", box=Box(0.1, 0.3, 0.2, 0.35)),
+    Word(text="שלום", box=Box(0.5, 0.7, 0.9, 0.8)),
+    Word(text="x😀𝐀", box=Box(0.1, 0.85, 0.4, 0.9)),
 )
 SHOWN = picture("shown", size=(400, 600))
 SCAN = encoded(picture("scanned", size=(600, 800)), "JPEG")
@@ -37,7 +37,17 @@ FULL_PAGE = placed_picture(left=0, bottom=0, width=600, height=800)
 
 
 def page_of(file: Path, number: int = 1, words: tuple[Word, ...] = WORDS) -> Page:
-    return Page("d", number, 400, 600, words, str(file), str(file), "", Provenance("ocr", ""))
+    return Page(
+        doc_id="d",
+        number=number,
+        width=400,
+        height=600,
+        words=words,
+        source=str(file),
+        image=str(file),
+        split="",
+        provenance=Provenance(words="ocr", reason=""),
+    )
 
 
 def layers(data: bytes) -> list[TextLayer]:
@@ -115,7 +125,7 @@ def test_a_page_has_the_physical_size_of_its_scan(
 def test_pictures_of_a_tiff_file_are_pages(tmp_path: Path) -> None:
     frames = [picture(str(number), size=(400, 600)) for number in range(3)]
     file = put(tmp_path / "a.tif", encoded(frames[0], "TIFF", save_all=True, append_images=frames[1:]))
-    data = searchable_pdf([page_of(file, number, (Word(str(number), WORDS[0].box),)) for number in (1, 3)])
+    data = searchable_pdf([page_of(file, number, (Word(text=str(number), box=WORDS[0].box),)) for number in (1, 3)])
     assert texts(data) == [["1"], ["3"]]
     assert np.abs(shown(data, 2) - shown(file.read_bytes(), 3)[..., None]).max() == 0
 
@@ -130,7 +140,9 @@ def test_pages_of_a_pdf_file_are_kept(tmp_path: Path) -> None:
     old = typed("old wrong layer", x=60, y=400, mode=3)
     sheets = (FULL_PAGE, visible, FULL_PAGE + old, FULL_PAGE)
     file = put(tmp_path / "a.pdf", pdf_file(*sheets, jpeg=SCAN))
-    data = searchable_pdf([page_of(file, number, (Word(f"new{number}", WORDS[0].box),)) for number in (1, 2, 3)])
+    data = searchable_pdf(
+        [page_of(file, number, (Word(text=f"new{number}", box=WORDS[0].box),)) for number in (1, 2, 3)]
+    )
     assert texts(data) == [["new1"], ["alpha", "beta", "gamma", "delta", "epsilon"] * 8, ["new3"], []]
     for number in range(1, 5):
         assert np.abs(shown(data, number, 100) - shown(file.read_bytes(), number, 100)).max() == 0
@@ -176,5 +188,5 @@ def test_real_pages_come_back(data_root: Path, name: str) -> None:
     found = (item for item in reader.discover(str(data_root / name)) if item.image)
     for item in [next(found) for _ in range(3)]:
         (page,) = reader.read(item).pages
-        back = layers(searchable_pdf([replace(page, provenance=Provenance("ocr", ""))]))[0]
+        back = layers(searchable_pdf([replace(page, provenance=Provenance(words="ocr", reason=""))]))[0]
         assert largest_deviation(page.words, back.words, page) < 1

@@ -95,7 +95,11 @@ def test_answers_do_not_depend_on_the_batch_when_tokens_are_dropped() -> None:
     model = checkpoint.build_model(chosen, vocabulary(), labels).eval()
     model.encoder = PaddingAnywhere(model.encoder)
     model.head.classifier.bias.data[1] += 0.2  # nothing at all is a date
-    untrained = Extractor(Checkpoint(chosen, labels, vocabulary(), model, {}, {}), "drops", torch.device("cpu"))
+    untrained = Extractor(
+        Checkpoint(recipe=chosen, labels=labels, tokenizer=vocabulary(), model=model, metrics={}, provenance={}),
+        "drops",
+        torch.device("cpu"),
+    )
     together = untrained.extract(pages(20))
     assert any(together)
     for number, entities in enumerate(together):
@@ -127,7 +131,14 @@ def test_a_folder_without_a_checkpoint_is_refused(tmp_path: Path) -> None:
 
 def test_a_model_that_labels_no_words_is_refused() -> None:
     chosen = documents.recipe("generate_fields")
-    loaded = Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()), {}, {})
+    loaded = Checkpoint(
+        recipe=chosen,
+        labels=(),
+        tokenizer=vocabulary(),
+        model=checkpoint.build_model(chosen, vocabulary(), ()),
+        metrics={},
+        provenance={},
+    )
     with pytest.raises(
         CheckpointError, match="small-generate_fields is a model of task generate_fields, which finds no entities"
     ):

@@ -34,7 +34,7 @@ def untrained(chosen: Recipe) -> Checkpoint:
     if isinstance(model.head, TextGenerationHead):
         for layer in model.head.decoder.layers:
             layer.cross_attention.output.weight.data *= 20
-    return Checkpoint(chosen, (), vocabulary(), model, {}, {})
+    return Checkpoint(recipe=chosen, labels=(), tokenizer=vocabulary(), model=model, metrics={}, provenance={})
 
 
 def generator(max_length: int = 160, beams: int = 1) -> TextGenerator:
@@ -106,7 +106,9 @@ def test_each_line_has_the_probability_of_its_words_and_its_end() -> None:
         example, _ = unlabelled_document(WHOLES[0], table, 160)
         assert example is not None
         encoded = loaded.model.encoded(collate([example], table.pad_id))
-        best = beam_search(loaded.model.head.decoder, encoded, BeamSearchSettings(often, table.end_id, 30))
+        best = beam_search(
+            loaded.model.head.decoder, encoded, BeamSearchSettings(start_id=often, end_id=table.end_id, max_length=30)
+        )
         words, sums = best.tokens[0, 0].tolist(), best.log_probabilities[0, 0].tolist()
         length = len([word for word in words if word != table.pad_id])
         places = [*(place for place, word in enumerate(words) if word == often), length]

@@ -13,10 +13,10 @@ WORDS = np.array([-1, 0, 0, 1, 2, 3, 3, -1])
 def encoded(tokens: list[list[int]], weights: list[list[float]], kept: int) -> Encoded:
     mask = (torch.arange(len(tokens)) < kept)[None]
     return Encoded(
-        torch.zeros(1, len(tokens), 2),
-        mask,
-        torch.zeros_like(mask, dtype=torch.long),
-        Mixture(torch.tensor([tokens]), torch.tensor([weights])),
+        states=torch.zeros(1, len(tokens), 2),
+        mask=mask,
+        origin=torch.zeros_like(mask, dtype=torch.long),
+        mixture=Mixture(torch.tensor([tokens]), torch.tensor([weights])),
     )
 
 

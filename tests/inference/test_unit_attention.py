@@ -27,7 +27,14 @@ def untrained(arch: str = "skimformer", max_length: int = 128, **model: Any) -> 
             "max_length": max_length,
         }
     )
-    return Checkpoint(chosen, (), vocabulary(), checkpoint.build_model(chosen, vocabulary(), ()).eval(), {}, {})
+    return Checkpoint(
+        recipe=chosen,
+        labels=(),
+        tokenizer=vocabulary(),
+        model=checkpoint.build_model(chosen, vocabulary(), ()).eval(),
+        metrics={},
+        provenance={},
+    )
 
 
 def first_window(shown: Page, loaded: Checkpoint) -> set[int]:

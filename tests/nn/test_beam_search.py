@@ -49,7 +49,7 @@ def only(encoded: Encoded, row: int) -> Encoded:
     assert encoded.words is not None
     parts = (encoded.states, encoded.mask, encoded.origin, encoded.words)
     states, mask, origin, words = (part[row : row + 1] for part in parts)
-    return Encoded(states, mask, origin, words=words)
+    return Encoded(states=states, mask=mask, origin=origin, words=words)
 
 
 @pytest.mark.parametrize("penalty", [0.0, pytest.param(1.0, marks=pytest.mark.slow), 2.0])

@@ -29,7 +29,9 @@ def documents(count: int = 2) -> Encoded:
     states = torch.randn(count, 7, WIDTH, generator=torch.Generator().manual_seed(3))
     sizes = torch.tensor([7] + [3] * (count - 1))
     words = torch.tensor([[-1, 4, 5, 6, 4, 9, -1], *[[-1, 5, 4, -1, -1, -1, -1]] * (count - 1)])
-    return Encoded(states, torch.arange(7) < sizes[:, None], torch.arange(7).expand(count, 7), words=words)
+    return Encoded(
+        states=states, mask=torch.arange(7) < sizes[:, None], origin=torch.arange(7).expand(count, 7), words=words
+    )
 
 
 TEXTS = torch.tensor([[2, 4, 5, 6, 4], [2, 9, 9, 3, 8]])
@@ -74,7 +76,7 @@ def test_hypotheses_share_the_states_of_their_document_and_can_be_reordered(copy
     states, mask, origin, document = (
         part.repeat_interleave(2, 0) for part in (encoded.states, encoded.mask, encoded.origin, encoded.words)
     )
-    twice = Encoded(states, mask, origin, words=document)
+    twice = Encoded(states=states, mask=mask, origin=origin, words=document)
     torch.testing.assert_close(logits, decoder(texts, twice)[:, -1], atol=1e-5, rtol=0)
 
 

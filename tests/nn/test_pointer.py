@@ -21,7 +21,7 @@ POOLED = Mixture(
 def pooled() -> Encoded:
     whole = documents()
     states, mask = whole.states[:, :4], torch.tensor([[True] * 4, [True] + [False] * 3])
-    return Encoded(states, mask, POOLED.tokens[..., 0], POOLED, whole.words)
+    return Encoded(states=states, mask=mask, origin=POOLED.tokens[..., 0], mixture=POOLED, words=whole.words)
 
 
 def expected_runs(text: list[int], words: list[int]) -> list[int]:

@@ -31,7 +31,10 @@ class Sharp:
     def recognise(self, picture: np.ndarray, settings: object) -> tuple[Word, ...]:
         self.calls += 1
         confidence = 1.0 if picture[0, 0] == 1 else float(picture[0, 0]) / 100
-        return (Word("words", Box(0.1, 0.1, 0.5, 0.2), confidence), Word("noise", Box(0.1, 0.3, 0.5, 0.4), 0.1))
+        return (
+            Word(text="words", box=Box(0.1, 0.1, 0.5, 0.2), confidence=confidence),
+            Word(text="noise", box=Box(0.1, 0.3, 0.5, 0.4), confidence=0.1),
+        )
 
 
 def page(*corners: int) -> np.ndarray:

@@ -30,8 +30,18 @@ def read(file: Path) -> tuple[dict[str, Any], Tokenizer]:
 
 
 def page(words: list[str], labels: list[str]) -> Page:
-    tagged = tuple(Word(text, Box(0, 0, 1, 1), tag=label) for text, label in zip(words, labels, strict=True))
-    return Page("d", 1, 100, 100, tagged, "d.png", "", "train", Provenance("annotation", ""))
+    tagged = tuple(Word(text=text, box=Box(0, 0, 1, 1), tag=label) for text, label in zip(words, labels, strict=True))
+    return Page(
+        doc_id="d",
+        number=1,
+        width=100,
+        height=100,
+        words=tagged,
+        source="d.png",
+        image="",
+        split="train",
+        provenance=Provenance(words="annotation", reason=""),
+    )
 
 
 def examples(facts: dict[str, Any], vocabulary: Tokenizer, max_length: int) -> list[Example]:
@@ -46,15 +56,15 @@ def examples(facts: dict[str, Any], vocabulary: Tokenizer, max_length: int) -> l
             labels = np.array(targets, np.int32)
             made.append(
                 Example(
-                    str(number),
-                    1,
-                    0,
-                    window.input_ids,
-                    window.boxes,
-                    window.word_index,
-                    window.neighbours,
-                    (1, 1),
-                    labels,
+                    doc_id=str(number),
+                    page=1,
+                    window=0,
+                    input_ids=window.input_ids,
+                    boxes=window.boxes,
+                    word_index=window.word_index,
+                    neighbours=window.neighbours,
+                    page_size=(1, 1),
+                    labels=labels,
                 )
             )
     return made

@@ -18,14 +18,24 @@ from tests.oracle.cases import files
 
 def entities(tokens: list[tuple[str, str, float]]) -> tuple[Entity, ...]:
     """Without a beginning of its own, a token of the same type goes on with the entity before it."""
-    words = tuple(Word(text, Box(0, 0, 1, 1)) for text, _, _ in tokens)
-    page = Page("d", 1, 100, 100, words, source="d", image="", split="test", provenance=ANNOTATED)
+    words = tuple(Word(text=text, box=Box(0, 0, 1, 1)) for text, _, _ in tokens)
+    page = Page(
+        doc_id="d",
+        number=1,
+        width=100,
+        height=100,
+        words=words,
+        source="d",
+        image="",
+        split="test",
+        provenance=ANNOTATED,
+    )
     tags = [OUTSIDE if kind == OUTSIDE else f"I-{kind}" for _, kind, _ in tokens]
     return Entities().entities_from_tags(page, tags, [score for _, _, score in tokens])
 
 
 def scored(found: tuple[Entity, ...], kinds: Any, *, many: bool) -> list[tuple[str, str, float]]:
-    answers = field_answers(found, {kind: FieldType("text", many=many) for kind in kinds})
+    answers = field_answers(found, {kind: FieldType(type="text", many=many) for kind in kinds})
     return [(answer.name, answer.value, answer.score) for answer in answers]
 
 

@@ -62,6 +62,6 @@ def test_an_imported_model_gives_the_releases_numbers(file: Path, tmp_path: Path
         ours = tmp_path / task
         checkpoint.save(ours, read_release(released(case, task, tmp_path / f"{task}_released"), overrides(case)))
         loaded = checkpoint.load(ours)
-        _, logits = loaded.model.scores(Batch(ids, boxes, mask))
+        _, logits = loaded.model.scores(Batch(input_ids=ids, boxes=boxes, mask=mask))
         tolerance = LOGITS.get(loaded.recipe.arch, 1e-4)
         torch.testing.assert_close(logits[mask], case.tensors[f"out/{task}_logits"][mask], atol=tolerance, rtol=0)

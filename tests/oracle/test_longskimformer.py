@@ -36,7 +36,9 @@ class Reference:
 
     def batch(self, labels: str) -> Batch:
         given = self.case.group("in")
-        return Batch(given["input_ids"], given["bbox"], given["attention_mask"].bool(), given[labels])
+        return Batch(
+            input_ids=given["input_ids"], boxes=given["bbox"], mask=given["attention_mask"].bool(), labels=given[labels]
+        )
 
     def model(self, task: str) -> TaskModel:
         theirs = self.case.facts["config"]

@@ -36,7 +36,7 @@ class Reference:
     def batch(self) -> Batch:
         """Longer sources are cut, as the release cuts them."""
         ids = self.case.tensors["in/src_tokens"][:, : self.config.max_length]
-        return Batch(ids, torch.zeros(*ids.shape, 4, dtype=torch.int64), ids != self.pad_id)
+        return Batch(input_ids=ids, boxes=torch.zeros(*ids.shape, 4, dtype=torch.int64), mask=ids != self.pad_id)
 
     @property
     def pad_id(self) -> int:

@@ -40,7 +40,16 @@ def axes_of(case: Case, source: str) -> list[RichAxis]:
         distance_query = (left * distance[0][:, None]).sum(-1) + weights["bm"][axis][:, None]
         order_key, distance_key = ((right * half[:, None]).sum(-1) for half in (order[1], distance[1]))
         theta = weights["theta"][axis][None, :, None].expand_as(order_query)
-        axes.append(RichAxis(order_query, order_key, distance_query, distance_key, theta, place[None, None]))
+        axes.append(
+            RichAxis(
+                order_query=order_query,
+                order_key=order_key,
+                distance_query=distance_query,
+                distance_key=distance_key,
+                theta=theta,
+                coordinate=place[None, None],
+            )
+        )
     return axes
 
 

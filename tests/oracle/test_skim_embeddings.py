@@ -35,7 +35,12 @@ def test_embeddings_states_logits_loss_and_gradients(file: Path) -> None:
     model = TaskModel(encoder, TokenClassificationHead(config.hidden, case.facts["num_labels"], config.dropout))
     model.load_state_dict(TABLE.state_to_ours(case.group("sd")))
     model.eval()
-    batch = Batch(given["input_ids"], given["bbox"], given["attention_mask"].bool(), given["tc_labels"])
+    batch = Batch(
+        input_ids=given["input_ids"],
+        boxes=given["bbox"],
+        mask=given["attention_mask"].bool(),
+        labels=given["tc_labels"],
+    )
     torch.testing.assert_close(encoder.embed(batch).detach(), out["embeddings"], atol=HIDDEN, rtol=0)
     encoded, logits = model.scores(batch)
     torch.testing.assert_close(

@@ -45,7 +45,7 @@ class Reference:
         # Cases without boxes are of variants that must not look at them: any boxes will do.
         corners = torch.randint(0, 500, (*ids.shape, 2), generator=torch.Generator().manual_seed(0))
         boxes = self.case.tensors.get("in/bbox", torch.cat([corners, corners + 100], -1))
-        return Batch(ids, boxes, self.mask, self.case.tensors[f"in/{labels}"])
+        return Batch(input_ids=ids, boxes=boxes, mask=self.mask, labels=self.case.tensors[f"in/{labels}"])
 
     def encoder(self, config: SkimformerConfig) -> Skimformer:
         theirs = self.case.facts["config"]

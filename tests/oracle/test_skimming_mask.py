@@ -47,7 +47,7 @@ def test_mask_states_logits_loss_and_gradients(file: Path) -> None:
     model.load_state_dict(TABLE.state_to_ours(case.group("sd")))
     model.eval()
     mask = given["attention_mask_2d"].bool()
-    batch = Batch(given["input_ids"], given["bbox"], mask, given["tc_labels"])
+    batch = Batch(input_ids=given["input_ids"], boxes=given["bbox"], mask=mask, labels=given["tc_labels"])
     attention = encoder.skimmer(batch.boxes, batch.mask)
     # Rows of padded queries are a constant shift in the release: not comparable, and nobody reads them.
     rows = mask[:, None, :].expand(-1, config.heads, -1)

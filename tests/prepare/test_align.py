@@ -12,7 +12,7 @@ from layoutray.prepare.align import Alignment, label_by_area, transfer_tags
 def row(*words: tuple[str, str | None], y: float = 0.1) -> list[Word]:
     """Words side by side, a tenth of the page apart."""
     return [
-        Word(text, Box(0.1 * index, y, 0.1 * index + 0.08, y + 0.02), tag=tag)
+        Word(text=text, box=Box(0.1 * index, y, 0.1 * index + 0.08, y + 0.02), tag=tag)
         for index, (text, tag) in enumerate(words)
     ]
 
@@ -20,7 +20,7 @@ def row(*words: tuple[str, str | None], y: float = 0.1) -> list[Word]:
 def seen(words: Sequence[Word], shift: float = 0.004) -> list[Word]:
     """The same words as an engine places them: without tags, a little off."""
     boxes = [Box(word.box.x0 + shift, word.box.y0 + shift, word.box.x1 + shift, word.box.y1 + shift) for word in words]
-    return [Word(word.text, box, confidence=0.9) for word, box in zip(words, boxes, strict=True)]
+    return [Word(text=word.text, box=box, confidence=0.9) for word, box in zip(words, boxes, strict=True)]
 
 
 def tags(alignment: Alignment) -> list[str | None]:
@@ -49,31 +49,37 @@ def test_a_missed_first_word_leaves_the_second_to_begin() -> None:
 def test_a_word_read_in_two_pieces_is_one_entity() -> None:
     box = TRUTH[3].box
     middle = (box.x0 + box.x1) / 2
-    halves = [Word("1/", Box(box.x0, box.y0, middle, box.y1)), Word("2/18", Box(middle, box.y0, box.x1, box.y1))]
+    halves = [
+        Word(text="1/", box=Box(box.x0, box.y0, middle, box.y1)),
+        Word(text="2/18", box=Box(middle, box.y0, box.x1, box.y1)),
+    ]
     assert tags(transfer_tags(halves, TRUTH)) == ["B-date", "I-date"]
 
 
 def test_words_read_as_one_take_the_largest() -> None:
-    merged = Word("ALtd1", Box.around([TRUTH[1].box, TRUTH[2].box]))
+    merged = Word(text="ALtd1", box=Box.around([TRUTH[1].box, TRUTH[2].box]))
     assert tags(transfer_tags([merged], TRUTH)) == ["B-company"]
-    wide = [Word("Total", Box(0.0, 0.1, 0.3, 0.12), tag="B-total"), Word(":", Box(0.31, 0.1, 0.32, 0.12), tag="O")]
-    assert tags(transfer_tags([Word("Total:", Box(0.0, 0.1, 0.32, 0.12))], wide)) == ["B-total"]
+    wide = [
+        Word(text="Total", box=Box(0.0, 0.1, 0.3, 0.12), tag="B-total"),
+        Word(text=":", box=Box(0.31, 0.1, 0.32, 0.12), tag="O"),
+    ]
+    assert tags(transfer_tags([Word(text="Total:", box=Box(0.0, 0.1, 0.32, 0.12))], wide)) == ["B-total"]
 
 
 def test_words_that_match_nothing_are_outside_and_end_the_entity() -> None:
-    noise = Word("~", Box(0.5, 0.5, 0.51, 0.51))
+    noise = Word(text="~", box=Box(0.5, 0.5, 0.51, 0.51))
     first, second = seen(TRUTH[1:3])
     assert tags(transfer_tags([first, noise, second], TRUTH)) == ["B-company", "O", "B-company"]
 
 
 def test_a_frame_around_everything_is_none_of_it() -> None:
-    frame = Word("|", Box(0.0, 0.0, 1.0, 1.0))
+    frame = Word(text="|", box=Box(0.0, 0.0, 1.0, 1.0))
     aligned = transfer_tags([frame], TRUTH)
     assert (tags(aligned), aligned.lost_entities) == (["O"], 3)
 
 
 def test_a_truth_of_whole_lines_covers_its_words() -> None:
-    line = Word("A Ltd", Box.around([TRUTH[1].box, TRUTH[2].box]), tag="B-company")
+    line = Word(text="A Ltd", box=Box.around([TRUTH[1].box, TRUTH[2].box]), tag="B-company")
     assert tags(transfer_tags(seen(TRUTH[1:3], shift=0.0), [line])) == ["B-company", "I-company"]
 
 
@@ -84,7 +90,7 @@ def test_neighbours_of_one_type_stay_two_entities() -> None:
 
 def test_region_labels_are_copied() -> None:
     truth = row(("a", "title"), ("b", "paragraph"), ("c", "paragraph"), ("d", None))
-    noise = Word("~", Box(0.5, 0.5, 0.51, 0.51))
+    noise = Word(text="~", box=Box(0.5, 0.5, 0.51, 0.51))
     aligned = transfer_tags([*seen(truth[:2]), noise, *seen(truth[3:])], truth)
     assert tags(aligned) == ["title", "paragraph", None, None]
     assert (aligned.matched_entities, aligned.lost_entities) == (2, 1)
@@ -99,7 +105,7 @@ def test_a_word_is_what_the_smallest_area_around_its_centre_is() -> None:
         "mostly outside": Box(0.55, 0.1, 0.75, 0.12),
         "outside": Box(0.7, 0.7, 0.8, 0.72),
     }
-    words = [Word(text, box, confidence=0.9, line=3, tag="old") for text, box in boxes.items()]
+    words = [Word(text=text, box=box, confidence=0.9, line=3, tag="old") for text, box in boxes.items()]
     for areas in ([figure, caption], [caption, figure]):
         labelled = label_by_area(words, areas)
         assert [word.tag for word in labelled] == ["text", "figure", "figure", None, None]
@@ -138,5 +144,5 @@ def test_tags_are_always_valid_and_complete_pages_keep_their_entities(drawn: lis
 
 def test_words_take_the_groups_that_they_lie_on() -> None:
     truth = [replace(word, group=group) for word, group in zip(TRUTH, (None, 1, 1, 2, 3), strict=True)]
-    apart = Word("far away", Box(0.1, 0.8, 0.2, 0.82))
+    apart = Word(text="far away", box=Box(0.1, 0.8, 0.2, 0.82))
     assert [word.group for word in transfer_tags([*seen(truth), apart], truth).words] == [None, 1, 1, 2, 3, None]

@@ -8,7 +8,7 @@ from layoutray.errors import InputError
 from layoutray.recipe.ingest import IngestRecipe
 from tests.ocr.files import encoded, picture
 
-RECIPE = IngestRecipe("folder")
+RECIPE = IngestRecipe(reader="folder")
 
 
 def test_only_files_of_the_wanted_names_are_documents(tmp_path: Path) -> None:

@@ -20,7 +20,12 @@ LABELS = ("O", "B-date", "I-date", "B-total", "I-total")
 
 
 def encoder(task: str = "entities", max_length: int = 24) -> Encoder:
-    return Encoder(tasks.load(task)(), max_length, LABELS if task == "entities" else (), VOCABULARY.inner.to_str())
+    return Encoder(
+        task=tasks.load(task)(),
+        max_length=max_length,
+        labels=LABELS if task == "entities" else (),
+        vocabulary=VOCABULARY.inner.to_str(),
+    )
 
 
 def table(made: list[Page]) -> pa.Table:

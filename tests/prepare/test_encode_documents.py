@@ -42,7 +42,9 @@ def data_set(tmp_path: Path) -> DataSet:
 
 def encoder(data_set: DataSet, max_length: int = 160, longest_text: int = 30) -> Encoder:
     task = with_writing(recipe(), max_length=longest_text).task
-    return Encoder(task, max_length, (), VOCABULARY.inner.to_str(), (data_set,))
+    return Encoder(
+        task=task, max_length=max_length, labels=(), vocabulary=VOCABULARY.inner.to_str(), data_sets=(data_set,)
+    )
 
 
 def test_documents_are_whole_and_in_order(data_set: DataSet) -> None:

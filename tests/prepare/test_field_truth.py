@@ -20,12 +20,22 @@ from layoutray.tasks.entities import Entities
 from layoutray.tasks.entities_bioes import EntitiesBioes
 from tests.jobs import vocabulary
 
-SCHEMA = {"party": FieldType("name", many=True)}
+SCHEMA = {"party": FieldType(type="name", many=True)}
 
 
 def page(doc_id: str, number: int, text: str) -> Page:
-    words = tuple(Word(word, Box(0, 0, 1, 1)) for word in text.split())
-    return Page(doc_id, number, 100, 100, words, source=doc_id, image="", split="train", provenance=ANNOTATED)
+    words = tuple(Word(text=word, box=Box(0, 0, 1, 1)) for word in text.split())
+    return Page(
+        doc_id=doc_id,
+        number=number,
+        width=100,
+        height=100,
+        words=words,
+        source=doc_id,
+        image="",
+        split="train",
+        provenance=ANNOTATED,
+    )
 
 
 ONE, TWO, OTHER = page("a", 1, "by ACMEHOLDlNG and"), page("a", 2, "ACME Holding"), page("b", 1, "ACME Holding")
@@ -37,7 +47,10 @@ def data_set(tmp_path: Path) -> DataSet:
     for number, part in enumerate((made[:1], made[1:])):
         table = codec.pages_table(part, [f"{one.doc_id}{one.number}" for one in part])
         shards.write(table, written.pages, f"part-{number}.parquet")
-    documents = [Document("a", "a", "train", 2, (Field("party", "Acme Holding"),)), Document("b", "b", "train", 1)]
+    documents = [
+        Document(doc_id="a", source="a", split="train", num_pages=2, fields=(Field("party", "Acme Holding"),)),
+        Document(doc_id="b", source="b", split="train", num_pages=1),
+    ]
     shards.write(codec.documents_table(documents), written.documents, "part.parquet")
     return written
 
@@ -60,7 +73,9 @@ def test_encoded_pages_have_the_fields_as_labels_and_those_without_truth_are_dea
     task = EntitiesBioes(fields=SCHEMA)
     labels = labels_for(task, [data_set])
     assert labels == ("O", "B-party", "I-party", "E-party", "S-party")
-    encoder = Encoder(task, 24, labels, vocabulary().inner.to_str(), (data_set,))
+    encoder = Encoder(
+        task=task, max_length=24, labels=labels, vocabulary=vocabulary().inner.to_str(), data_sets=(data_set,)
+    )
     examples, dead = encoder(shards.read(data_set.pages, PAGES))
     rows = {(row["doc_id"], row["page"]): row["labels"] for row in examples.to_pylist()}
     assert {place: [label for label in row if label >= 0] for place, row in rows.items()} == {
@@ -72,10 +87,24 @@ def test_encoded_pages_have_the_fields_as_labels_and_those_without_truth_are_dea
 
 
 def test_values_that_stand_nowhere_are_told_once_for_each_document(data_set: DataSet) -> None:
-    documents = [Document("a", "a.pdf", "train", 2, (Field("party", "Nobody & Co."), Field("term", "none")))]
+    documents = [
+        Document(
+            doc_id="a",
+            source="a.pdf",
+            split="train",
+            num_pages=2,
+            fields=(Field("party", "Nobody & Co."), Field("term", "none")),
+        )
+    ]
     shards.write(codec.documents_table(documents), data_set.documents, "part.parquet")
     task = Entities(fields=SCHEMA)
-    encoder = Encoder(task, 24, labels_for(task, [data_set]), vocabulary().inner.to_str(), (data_set,))
+    encoder = Encoder(
+        task=task,
+        max_length=24,
+        labels=labels_for(task, [data_set]),
+        vocabulary=vocabulary().inner.to_str(),
+        data_sets=(data_set,),
+    )
     tables = [codec.pages_table([one], [""]) for one in (ONE, TWO)]
     (letter,), rest = (encoder(table)[1] for table in tables)
     assert (letter.doc_id, letter.source, letter.page, letter.reason) == ("a", "a.pdf", None, "value_not_found")
@@ -84,25 +113,39 @@ def test_values_that_stand_nowhere_are_told_once_for_each_document(data_set: Dat
 
 
 def test_values_that_contradict_each_other_are_told_once_for_each_document(data_set: DataSet) -> None:
-    documents = [Document("a", "a.pdf", "train", 2, (Field("party", "Acme Holding"), Field("party", "Other Ltd")))]
+    documents = [
+        Document(
+            doc_id="a",
+            source="a.pdf",
+            split="train",
+            num_pages=2,
+            fields=(Field("party", "Acme Holding"), Field("party", "Other Ltd")),
+        )
+    ]
     shards.write(codec.documents_table(documents), data_set.documents, "part.parquet")
-    letters = tagged_pages([ONE], [data_set], {"party": FieldType("name")}).letters
+    letters = tagged_pages([ONE], [data_set], {"party": FieldType(type="name")}).letters
     assert {(letter.doc_id, letter.source, letter.page, letter.reason) for letter in letters} == {
         ("a", "a.pdf", None, "contradictory")
     }
     assert ["'Acme Holding'" in letter.message for letter in letters] == [True, False]
     assert ["'Other Ltd'" in letter.message for letter in letters] == [False, True]
-    assert tagged_pages([TWO], [data_set], {"party": FieldType("name")}).letters == []
+    assert tagged_pages([TWO], [data_set], {"party": FieldType(type="name")}).letters == []
 
 
 def test_a_document_that_cannot_be_tagged_costs_its_own_pages_alone(data_set: DataSet) -> None:
     documents = [
-        Document("a", "a.pdf", "train", 2, (Field("letter", "x"),)),
-        Document("b", "b.pdf", "train", 1, (Field("party", "Acme Holding"),)),
+        Document(doc_id="a", source="a.pdf", split="train", num_pages=2, fields=(Field("letter", "x"),)),
+        Document(doc_id="b", source="b.pdf", split="train", num_pages=1, fields=(Field("party", "Acme Holding"),)),
     ]
     shards.write(codec.documents_table(documents), data_set.documents, "part.parquet")
-    task = Entities(fields=SCHEMA | {"letter": FieldType(cast(Any, "letter"))})  # a type without a normal form
-    encoder = Encoder(task, 24, labels_for(task, [data_set]), vocabulary().inner.to_str(), (data_set,))
+    task = Entities(fields=SCHEMA | {"letter": FieldType(type=cast(Any, "letter"))})  # a type without a normal form
+    encoder = Encoder(
+        task=task,
+        max_length=24,
+        labels=labels_for(task, [data_set]),
+        vocabulary=vocabulary().inner.to_str(),
+        data_sets=(data_set,),
+    )
     examples, dead = encoder(shards.read(data_set.pages, PAGES))
     assert set(examples["doc_id"].to_pylist()) == {"b"}
     assert {(letter.doc_id, letter.page, letter.stage, letter.reason) for letter in dead} == {
@@ -126,4 +169,4 @@ def test_values_are_counted_and_a_name_that_no_document_has_is_refused_with_thos
     with pytest.raises(
         InputError, match=r"contains partie, but no document has a value of that name; the names are party;"
     ):
-        count_values([data_set], SCHEMA | {"partie": FieldType("name")})
+        count_values([data_set], SCHEMA | {"partie": FieldType(type="name")})

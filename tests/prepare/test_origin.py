@@ -10,7 +10,7 @@ from layoutray.document import Page, Provenance
 from layoutray.prepare import origin
 from tests.jobs import pages, write_pages
 
-OCR = Provenance("ocr", "a picture", "tesserocr", "5.5")
+OCR = Provenance(words="ocr", reason="a picture", engine="tesserocr", version="5.5")
 
 
 def read(one: Page) -> Page:

@@ -21,7 +21,10 @@ def output(tmp_path: Path) -> Output:
 
 def page_task(doc_id: str, page_id: str = "", split: str = "train") -> PageTask:
     return PageTask(
-        page_id or f"id-{doc_id}", doc_id, 1, DocumentRef(doc_id, f"{doc_id}.png", f"{doc_id}.png", "", split)
+        page_id or f"id-{doc_id}",
+        doc_id,
+        1,
+        DocumentRef(key=doc_id, source=f"{doc_id}.png", image=f"{doc_id}.png", annotation="", split=split),
     )
 
 
@@ -44,8 +47,11 @@ def commit(output: Output, *tasks: PageTask, but: tuple[PageTask, ...] = ()) -> 
 
 
 def plan(*tasks: PageTask, letters: tuple[DeadLetter, ...] = (), duplicates: tuple[Duplicate, ...] = ()) -> Plan:
-    documents = tuple(Document(one.doc_id, one.reference.source, one.reference.split, 1) for one in tasks)
-    return Plan(tasks, documents, letters, duplicates, repairs=0, dropped=0)
+    documents = tuple(
+        Document(doc_id=one.doc_id, source=one.reference.source, split=one.reference.split, num_pages=1)
+        for one in tasks
+    )
+    return Plan(page_tasks=tasks, documents=documents, letters=letters, duplicates=duplicates, repairs=0, dropped=0)
 
 
 def page_ids(output: Output) -> list[str]:

@@ -17,16 +17,16 @@ from layoutray.readers import DocumentRef
 from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
 
-RECIPE = IngestRecipe("folder", dev_share=0.0)
+RECIPE = IngestRecipe(reader="folder", dev_share=0.0)
 
 
 def opened(source: str, doc_id: str = "", split: str = "train", num_pages: int = 1) -> OpenedDocument:
-    document = Document(doc_id or source, source, split, num_pages)
+    document = Document(doc_id=doc_id or source, source=source, split=split, num_pages=num_pages)
     return OpenedDocument(
-        DocumentRef(source, source, source, "", split),
-        document,
-        None,
-        tuple(range(1, num_pages + 1)),
+        reference=DocumentRef(key=source, source=source, image=source, annotation="", split=split),
+        document=document,
+        letter=None,
+        pages=tuple(range(1, num_pages + 1)),
         repairs=1,
         dropped=2,
     )
@@ -34,7 +34,11 @@ def opened(source: str, doc_id: str = "", split: str = "train", num_pages: int =
 
 def unreadable(source: str) -> OpenedDocument:
     letter = DeadLetter.of(DocumentError(Reason.EMPTY_FILE, "no bytes", stage="open"), source)
-    return OpenedDocument(DocumentRef(source, source, source, "", ""), None, letter)
+    return OpenedDocument(
+        reference=DocumentRef(key=source, source=source, image=source, annotation="", split=""),
+        document=None,
+        letter=letter,
+    )
 
 
 def planned(*found: OpenedDocument, recipe: IngestRecipe = RECIPE, set_splits: Collection[str] = ()) -> Plan:
@@ -66,7 +70,7 @@ def test_of_copies_in_train_and_test_the_one_in_test_stays() -> None:
 
 
 def test_names_go_into_the_splits_of_the_recipe_where_the_set_has_none_of_its_own() -> None:
-    recipe = IngestRecipe("folder", dev_share=0.0, splits={"dev": r"r_[67]\.", "test": "r_9"})
+    recipe = IngestRecipe(reader="folder", dev_share=0.0, splits={"dev": r"r_[67]\.", "test": "r_9"})
     found = [opened(f"/x/r_{number}.json") for number in (1, 6, 7, 99)]
     assert splits(planned(*found, recipe=recipe, set_splits={"train"})) == {
         "/x/r_1.json": "train",
@@ -87,7 +91,7 @@ def test_a_page_is_another_one_under_other_settings_but_not_in_other_shards() ->
     other = dataclasses.replace(RECIPE, recognition=Recognition(profile="fast"))
     sharded = dataclasses.replace(RECIPE, pages_per_shard=7)
     assert settings_hash(RECIPE) == settings_hash(sharded) != settings_hash(other)
-    assert settings_hash(IngestRecipe("folder", dev_share=0)) == settings_hash(RECIPE)
+    assert settings_hash(IngestRecipe(reader="folder", dev_share=0)) == settings_hash(RECIPE)
     settings = [settings_hash(recipe) for recipe in (RECIPE, other)]
     ids = {page_id(*parts) for parts in itertools.product(("a", "b"), (1, 12), ("", "1f"), settings)}
     assert len(ids) == 16
@@ -95,7 +99,7 @@ def test_a_page_is_another_one_under_other_settings_but_not_in_other_shards() ->
 
 
 def test_the_split_of_a_document_depends_on_nothing_but_its_bytes() -> None:
-    recipe = IngestRecipe("folder", dev_share=0.2, test_share=0.1)
+    recipe = IngestRecipe(reader="folder", dev_share=0.2, test_share=0.1)
     names = [f"doc{number}" for number in range(2000)]
     all_of_them = splits(planned(*(opened(name, split="") for name in names), recipe=recipe))
     half = splits(planned(*(opened(name, split="") for name in reversed(names[:1000])), recipe=recipe))
@@ -105,7 +109,7 @@ def test_the_split_of_a_document_depends_on_nothing_but_its_bytes() -> None:
 
 
 def test_dev_is_taken_from_train_alone_and_only_where_the_set_has_none() -> None:
-    recipe = IngestRecipe("folder", dev_share=0.5, test_share=0.4)
+    recipe = IngestRecipe(reader="folder", dev_share=0.5, test_share=0.4)
     found = [opened(f"{split}{number}", split=split) for split in ("train", "test") for number in range(100)]
     without = splits(planned(*found, recipe=recipe))
     assert {without[f"test{number}"] for number in range(100)} == {"test"}
@@ -115,7 +119,7 @@ def test_dev_is_taken_from_train_alone_and_only_where_the_set_has_none() -> None
 
 
 def test_a_set_whose_test_has_no_truth_is_measured_on_its_dev() -> None:
-    recipe = IngestRecipe("folder", measured="dev", dev_share=0.5)
+    recipe = IngestRecipe(reader="folder", measured="dev", dev_share=0.5)
     found = [
         opened(f"{split}{number}", split=split).reference
         for split in ("train", "dev", "test", "")
@@ -124,7 +128,7 @@ def test_a_set_whose_test_has_no_truth_is_measured_on_its_dev() -> None:
     taken = [(measured.source, measured.split) for one in found if (measured := apply_measured_split(one, recipe))]
     assert [source for source, _ in taken] == [reference.source for reference in found if reference.split != "test"]
     assert all(split == ("test" if source.startswith("dev") else source.rstrip("012")) for source, split in taken)
-    assert [apply_measured_split(reference, IngestRecipe("folder")) for reference in found] == found
+    assert [apply_measured_split(reference, IngestRecipe(reader="folder")) for reference in found] == found
     assert settings_hash(recipe) == settings_hash(dataclasses.replace(recipe, measured="test"))
 
 
@@ -144,7 +148,7 @@ def test_documents_and_page_tasks_are_unchanged_after_packing(found: list[Opened
 
 
 def test_files_of_one_paper_go_into_one_split() -> None:
-    recipe = IngestRecipe("folder", dev_share=0.3, test_share=0.3, split_by=r"(.+)_(?:\d+|black)\.")
+    recipe = IngestRecipe(reader="folder", dev_share=0.3, test_share=0.3, split_by=r"(.+)_(?:\d+|black)\.")
     papers = [f"paper.{number}" for number in range(60)]
     found = splits(
         planned(
@@ -157,7 +161,7 @@ def test_files_of_one_paper_go_into_one_split() -> None:
 
 
 def test_a_name_that_does_not_fit_is_split_by_its_bytes() -> None:
-    recipe = IngestRecipe("folder", dev_share=0.5, split_by=r"(.+)_\d+\.")
+    recipe = IngestRecipe(reader="folder", dev_share=0.5, split_by=r"(.+)_\d+\.")
     names = [f"letter-{number}.png" for number in range(50)]
     assert splits(planned(*(opened(name, split="") for name in names), recipe=recipe)) == splits(
         planned(*(opened(name, split="") for name in names), recipe=dataclasses.replace(recipe, split_by=""))

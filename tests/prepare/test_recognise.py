@@ -36,11 +36,11 @@ def ocr_words(request: pytest.FixtureRequest) -> Iterator[OcrWordSource]:
 
 
 def opened(words: WordSource, path: Path) -> OpenedDocument:
-    return open_document(words, DocumentRef(path.name, str(path), str(path), "", ""))
+    return open_document(words, DocumentRef(key=path.name, source=str(path), image=str(path), annotation="", split=""))
 
 
 def page_tasks(words: WordSource, path: Path) -> tuple[PageTask, ...]:
-    return make_plan([opened(words, path)], IngestRecipe("folder", dev_share=0), set_splits=()).page_tasks
+    return make_plan([opened(words, path)], IngestRecipe(reader="folder", dev_share=0), set_splits=()).page_tasks
 
 
 def written(folder: Path, name: str, data: bytes) -> Path:
@@ -213,7 +213,7 @@ def test_annotated_words_are_taken_as_they_are(data_root: Path) -> None:
     with make_word_source("funsd", "annotation", SETTINGS) as words:
         reference = next(load("funsd").discover(str(data_root / "funsd")))
         found = open_document(words, reference)
-        (task,) = make_plan([found], IngestRecipe("funsd", dev_share=0), set_splits=()).page_tasks
+        (task,) = make_plan([found], IngestRecipe(reader="funsd", dev_share=0), set_splits=()).page_tasks
         page = recognise_page(words, task)
     assert isinstance(page, Page)
     assert page.provenance.words == "annotation"
@@ -224,7 +224,7 @@ def test_ocr_words_get_the_tags_of_the_annotation(data_root: Path) -> None:
     with make_word_source("funsd", "ocr", SETTINGS) as words:
         reference = next(load("funsd").discover(str(data_root / "funsd")))
         (task,) = make_plan(
-            [open_document(words, reference)], IngestRecipe("funsd", words="ocr", dev_share=0), set_splits=()
+            [open_document(words, reference)], IngestRecipe(reader="funsd", words="ocr", dev_share=0), set_splits=()
         ).page_tasks
         page = recognise_page(words, task)
     assert isinstance(page, Page)
@@ -247,7 +247,7 @@ def test_ocr_words_get_the_labels_of_the_regions_that_they_stand_in(tmp_path: Pa
         (reference,) = load("publaynet").discover(str(tmp_path))
         with make_word_source("publaynet", "ocr", SETTINGS) as words:
             (task,) = make_plan(
-                [open_document(words, reference)], IngestRecipe("publaynet", dev_share=0), set_splits=()
+                [open_document(words, reference)], IngestRecipe(reader="publaynet", dev_share=0), set_splits=()
             ).page_tasks
             page = recognise_page(words, task)
         assert text(page) == "Grand total 42"
@@ -273,7 +273,7 @@ def test_pages_that_nobody_has_annotated_are_dead_letters_of_their_own(tmp_path:
     with make_word_source("label_studio", "annotation", SETTINGS) as words:
         found = make_plan(
             [open_document(words, reference)],
-            IngestRecipe("label_studio", words="annotation", dev_share=0),
+            IngestRecipe(reader="label_studio", words="annotation", dev_share=0),
             set_splits=(),
         ).page_tasks
         first, second = sorted((recognise_page(words, task) for task in found), key=lambda one: isinstance(one, Page))
@@ -295,7 +295,7 @@ def test_ocr_words_get_the_tags_of_their_own_page(tmp_path: Path) -> None:
     (reference,) = load("label_studio").discover(str(write(tmp_path / "project", submitted(exported([signed])))))
     with make_word_source("label_studio", "ocr", SETTINGS) as words:
         found = make_plan(
-            [open_document(words, reference)], IngestRecipe("label_studio", dev_share=0), set_splits=()
+            [open_document(words, reference)], IngestRecipe(reader="label_studio", dev_share=0), set_splits=()
         ).page_tasks
         first, second = (recognise_page(words, task) for task in found)
     assert isinstance(first, DeadLetter)

@@ -11,11 +11,11 @@ from layoutray.prepare.tag_fields import Tagged, tag_fields
 from layoutray.readers.annotation import ANNOTATED
 
 SCHEMA = {
-    "count": FieldType("amount"),
-    "name": FieldType("text"),
-    "unit": FieldType("amount"),
-    "price": FieldType("amount"),
-    "total": FieldType("amount"),
+    "count": FieldType(type="amount"),
+    "name": FieldType(type="text"),
+    "unit": FieldType(type="amount"),
+    "price": FieldType(type="amount"),
+    "total": FieldType(type="amount"),
 }
 RECEIPT = (
     ("1", "tea", "2.00", "2.00"),
@@ -28,13 +28,23 @@ RECEIPT = (
 def page(rows: Sequence[Sequence[str]], number: int = 1, *, slope: float = 0.0) -> Page:
     """Rows of 20 pixels on a page of 1000 by 1000, with a column every 200 pixels."""
     words = [
-        Word(text, Box(x, y, x + 0.1, y + 0.02), line=row)
+        Word(text=text, box=Box(x, y, x + 0.1, y + 0.02), line=row)
         for row, cells in enumerate(rows)
         for column, text in enumerate(cells)
         if text
         for x, y in ((0.2 * column, 0.1 + 0.04 * row + slope * 0.2 * column),)
     ]
-    return Page("d", number, 1000, 1000, tuple(words), "d", "", "train", ANNOTATED)
+    return Page(
+        doc_id="d",
+        number=number,
+        width=1000,
+        height=1000,
+        words=tuple(words),
+        source="d",
+        image="",
+        split="train",
+        provenance=ANNOTATED,
+    )
 
 
 def record(row: int, *values: str) -> list[Field]:

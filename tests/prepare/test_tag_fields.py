@@ -14,12 +14,27 @@ from layoutray.prepare.tag_fields import tag_fields
 from layoutray.readers import load
 from layoutray.readers.annotation import ANNOTATED
 
-NAME, DATE, AMOUNT, TERM = FieldType("name"), FieldType("date"), FieldType("amount"), FieldType("term", many=True)
+NAME, DATE, AMOUNT, TERM = (
+    FieldType(type="name"),
+    FieldType(type="date"),
+    FieldType(type="amount"),
+    FieldType(type="term", many=True),
+)
 
 
 def page(text: str, number: int = 1) -> Page:
-    words = tuple(Word(word, Box(0, 0, 1, 1)) for word in text.split())
-    return Page("d", number, 100, 100, words, source="d", image="", split="train", provenance=ANNOTATED)
+    words = tuple(Word(text=word, box=Box(0, 0, 1, 1)) for word in text.split())
+    return Page(
+        doc_id="d",
+        number=number,
+        width=100,
+        height=100,
+        words=words,
+        source="d",
+        image="",
+        split="train",
+        provenance=ANNOTATED,
+    )
 
 
 def stated(field: FieldType, value: str, *texts: str) -> list[list[str]]:
@@ -56,7 +71,7 @@ def test_similar_letters_inside_the_last_word_of_a_page_are_no_value() -> None:
         (NAME, "Flipkart", "Flipkart: see www.flipkart.com/support or flipkart.com", ["Flipkart:", "flipkart.com"]),
         (NAME, "Oregon", "Oregonian laws of Oregon.", ["Oregon."]),
         (
-            FieldType("address"),
+            FieldType(type="address"),
             "NO.53 JALAN 1, JOHOR",
             "at: No. 53 , JALAN 1 , JOHOR tel 07",
             ["No. 53 , JALAN 1 , JOHOR"],
@@ -102,7 +117,7 @@ def test_values_that_stand_nowhere_are_told(value: str) -> None:
 
 def test_only_wanted_fields_are_tagged_and_longer_ones_win() -> None:
     fields = [Field("town", "Oslo"), Field("address", "Main Street 1, Oslo"), Field("other", "Main")]
-    schema = {"town": FieldType("name"), "address": FieldType("address")}
+    schema = {"town": FieldType(type="name"), "address": FieldType(type="address")}
     tagged = tag_fields([page("Main Street 1 Oslo Oslo")], fields, schema)
     assert [word.tag for word in tagged.pages[0].words] == [
         "B-address",
@@ -119,7 +134,7 @@ def test_a_value_of_no_document_is_no_error() -> None:
 
 
 def test_fields_of_receipts_are_found(data_root: Path) -> None:
-    schema = {"company": NAME, "date": DATE, "address": FieldType("address"), "total": AMOUNT}
+    schema = {"company": NAME, "date": DATE, "address": FieldType(type="address"), "total": AMOUNT}
     wanted, missing = 0, 0
     for item in list(load("sroie").discover(str(data_root / "sroie" / "SROIE2019")))[::10]:
         truth = load("sroie").read(item)
@@ -130,8 +145,8 @@ def test_fields_of_receipts_are_found(data_root: Path) -> None:
 
 def test_words_are_tagged_as_people_tagged_them(data_root: Path) -> None:
     schema = {
-        "Date_value": FieldType("date", month_first=True),
-        "Store_addr_value": FieldType("address"),
+        "Date_value": FieldType(type="date", month_first=True),
+        "Store_addr_value": FieldType(type="address"),
         "Total_value": AMOUNT,
     }
     found, true, both = Counter[str](), Counter[str](), Counter[str]()
@@ -166,7 +181,7 @@ def _values(of: Page, kinds: Collection[str]) -> list[Field]:
 
 
 def test_a_date_inside_a_fused_word_is_tagged_where_no_word_states_it_alone() -> None:
-    date, fused = FieldType("date"), "Date:14/02/20185:37:44PM 12.50"
+    date, fused = FieldType(type="date"), "Date:14/02/20185:37:44PM 12.50"
     assert stated(date, "14/02/2018", fused) == [["Date:14/02/20185:37:44PM"]]
     assert stated(date, "14/02/2018", fused, "paid 14/02/2018") == [[], ["14/02/2018"]]
 

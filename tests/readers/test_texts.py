@@ -9,7 +9,7 @@ from layoutray.errors import DocumentError, Reason
 from layoutray.readers import DocumentRef
 from layoutray.readers.texts import COLUMNS, LINES, text_truth
 
-ITEM = DocumentRef("a", "a.txt", "", "", "train")
+ITEM = DocumentRef(key="a", source="a.txt", image="", annotation="", split="train")
 LONG = "x" * (COLUMNS + 5)
 
 

@@ -62,7 +62,7 @@ def test_a_key_beside_the_size_wins() -> None:
 def test_the_wanted_fields_are_sections_with_their_type() -> None:
     fields = {"total": {"type": "amount"}, "party": {"type": "name", "many": True}}
     resolved = recipes.from_dict(values(task={"name": "entities", "fields": fields}))
-    assert fields_of(resolved.task) == {"total": FieldType("amount"), "party": FieldType("name", many=True)}
+    assert fields_of(resolved.task) == {"total": FieldType(type="amount"), "party": FieldType(type="name", many=True)}
     assert recipes.from_dict(resolved.to_dict()) == resolved
 
 

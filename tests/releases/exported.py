@@ -29,8 +29,20 @@ METRICS = {"step": 20.0, "dev.f1": 0.75, "dev.precision": 0.8, "dev.recall": 0.7
 
 
 def page() -> Page:
-    placed = tuple(Word(text, Box(*(side / 1000 for side in box))) for text, box in zip(WORDS, BOXES, strict=True))
-    return Page("d", 1, *SIZE, placed, "", "", "", Provenance("annotation", "made up"))
+    placed = tuple(
+        Word(text=text, box=Box(*(side / 1000 for side in box))) for text, box in zip(WORDS, BOXES, strict=True)
+    )
+    return Page(
+        doc_id="d",
+        number=1,
+        width=SIZE[0],
+        height=SIZE[1],
+        words=placed,
+        source="",
+        image="",
+        split="",
+        provenance=Provenance(words="annotation", reason="made up"),
+    )
 
 
 def batch(made: Checkpoint, *, neighbours: Any = None) -> Batch:
@@ -60,7 +72,17 @@ def make(
             parameter.add_(torch.randn_like(parameter), alpha=0.05)
     provenance = {"pages_from": ["/private/place/receipts"], "init": ["/private/place/minilm"]}
     checkpoint.save(
-        folder / "ours", Checkpoint(chosen, tuple(labels), words, built.eval(), METRICS, provenance, "", 1.25)
+        folder / "ours",
+        Checkpoint(
+            recipe=chosen,
+            labels=tuple(labels),
+            tokenizer=words,
+            model=built.eval(),
+            metrics=METRICS,
+            provenance=provenance,
+            version="",
+            temperature=1.25,
+        ),
     )
     return checkpoint.load(folder / "ours")
 

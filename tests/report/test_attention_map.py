@@ -19,7 +19,9 @@ LEFT, TOP = 205, 74
 
 
 def page_with(*boxes: tuple[float, float], tag: str | None = None) -> Page:
-    words = [Word("word", Box(x, y, x + 0.1, y + 0.05), line=line, tag=tag) for line, (x, y) in enumerate(boxes)]
+    words = [
+        Word(text="word", box=Box(x, y, x + 0.1, y + 0.05), line=line, tag=tag) for line, (x, y) in enumerate(boxes)
+    ]
     return dataclasses.replace(page("d", 1, *words), width=1000, height=800)
 
 

@@ -12,7 +12,7 @@ from layoutray.report.palette import Colour, colours_of
 
 def entity(kind: str, *boxes: tuple[float, float, float, float], page: int = 1, content: str = "text") -> Entity:
     regions = tuple(Region(page, (x0, y0, x1, y0, x1, y1, x0, y1)) for x0, y0, x1, y1 in boxes)
-    return Entity(kind, content, 0.875, regions, ())
+    return Entity(type=kind, content=content, confidence=0.875, bounding_regions=regions, words=())
 
 
 def blank(width: int = 1000, height: int = 800) -> Image.Image:

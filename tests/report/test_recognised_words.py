@@ -32,7 +32,7 @@ TOP = 74
 def receipt(*confidences: float | None) -> Page:
     """A page of 1000 x 500 pixels with a line of words, each 26 pixels high, so that it is drawn in its own size."""
     words = [
-        Word("word", Box(0.1 + 0.2 * number, 0.5, 0.2 + 0.2 * number, 0.552), confidence)
+        Word(text="word", box=Box(0.1 + 0.2 * number, 0.5, 0.2 + 0.2 * number, 0.552), confidence=confidence)
         for number, confidence in enumerate(confidences)
     ]
     return dataclasses.replace(page("d", 1, *words), width=1000, height=500)
@@ -68,7 +68,7 @@ def test_the_order_is_a_line_from_the_end_of_a_word_to_the_start_of_the_next() -
 
 @given(st.none() | st.floats(0, 1))
 def test_each_confidence_has_one_level(confidence: float | None) -> None:
-    level = level_of(Word("word", Box(0, 0, 1, 1), confidence))
+    level = level_of(Word(text="word", box=Box(0, 0, 1, 1), confidence=confidence))
     if confidence is None:
         assert level is UNKNOWN
     else:
@@ -79,7 +79,7 @@ def test_each_confidence_has_one_level(confidence: float | None) -> None:
 
 @given(st.integers(20, 9000), st.integers(20, 9000), st.floats(0.0, 0.2))
 def test_words_are_shown_in_a_readable_size_within_limits(width: int, height: int, word_height: float) -> None:
-    word = Word("word", Box(0.1, 0.1, 0.2, 0.1 + word_height))
+    word = Word(text="word", box=Box(0.1, 0.1, 0.2, 0.1 + word_height))
     shown = dataclasses.replace(page("d", 1, word), width=width, height=height)
     wide, high = shown_size(shown)
     assert wide <= SHOWN_WIDTH[1]
@@ -91,7 +91,7 @@ def test_words_are_shown_in_a_readable_size_within_limits(width: int, height: in
 
 @pytest.mark.parametrize("size", [(40, 30), (300, 9000), (5000, 20)])
 def test_pages_of_any_size_can_be_drawn(size: tuple[int, int]) -> None:
-    tall = Word("a long text in a narrow box", Box(0.9, 0, 0.901, 1), 0.5)
-    for words in ((), (tall,), (Word("", Box(0.5, 0.5, 0.5, 0.5)),)):
+    tall = Word(text="a long text in a narrow box", box=Box(0.9, 0, 0.901, 1), confidence=0.5)
+    for words in ((), (tall,), (Word(text="", box=Box(0.5, 0.5, 0.5, 0.5)),)):
         shown = dataclasses.replace(page("d", 1, *words), width=size[0], height=size[1])
         assert draw(Image.new("RGBA", size), shown, ["long " * 100, ""]).mode == "RGB"

@@ -30,7 +30,15 @@ def write_answers(folder: Path, seeds: list[str], pages_each: int = 1) -> tuple[
             found += entities
             lines.append(json.dumps(_line(pages[-1], entities)))
         answered = tuple(map(_field, fields_of(found)))
-        fields.append(DocumentFields(f"id-{seed}", str(folder / f"{seed}.pdf"), "receipts", "3", answered))
+        fields.append(
+            DocumentFields(
+                doc_id=f"id-{seed}",
+                source=str(folder / f"{seed}.pdf"),
+                model_id="receipts",
+                model_version="3",
+                fields=answered,
+            )
+        )
     answers = AnswerSet(str(folder / "answers"))
     shards.write_bytes("\n".join(reversed(lines)).encode(), answers.lines, "part-one.jsonl")
     answers.write_fields(fields, "part-one")
@@ -49,4 +57,12 @@ def _line(page: Page, entities: list[dict[str, object]]) -> dict[str, object]:
 def _field(field: dict[str, object]) -> FieldAnswer:
     regions = tuple(Region(one["page_number"], tuple(one["polygon"])) for one in field["bounding_regions"])
     name, content, confidence = field["name"], field["content"], field["confidence"]
-    return FieldAnswer(name, content, content, confidence, confidence, regions, accepted=field["accepted"])
+    return FieldAnswer(
+        name=name,
+        value=content,
+        content=content,
+        confidence=confidence,
+        score=confidence,
+        bounding_regions=regions,
+        accepted=field["accepted"],
+    )

@@ -25,10 +25,17 @@ def drawn(seed: str) -> tuple[Image.Image, list[dict[str, Any]]]:
 
 def page_of(picture: Image.Image, words: list[dict[str, Any]], number: int = 1, **changes: Any) -> Page:
     kept = tuple(
-        Word(word["text"], Box.from_pixels(word["box"], picture.width, picture.height), 0.97, line=word["line"])
+        Word(
+            text=word["text"],
+            box=Box.from_pixels(word["box"], picture.width, picture.height),
+            confidence=0.97,
+            line=word["line"],
+        )
         for word in words
     )
-    origin = Provenance("ocr", "a picture has no text layer", "rapidocr", "3", "{}")
+    origin = Provenance(
+        words="ocr", reason="a picture has no text layer", engine="rapidocr", version="3", settings="{}"
+    )
     fields = {"doc_id": "d", "source": "d.png", "image": "", "split": "", **changes}
     return Page(number=number, width=picture.width, height=picture.height, words=kept, provenance=origin, **fields)
 
@@ -90,4 +97,4 @@ def answered(seed: str, folder: Path | None = None, pages: int = 1, **changes: A
     entities = entities_of(every[0], words, Random(seed))
     said = predicted_values(fields_of(entities), entities, records_of(entities))
     fields: dict[str, Any] = {"model_id": "receipts", "model_version": "1", "content": b"" if folder else content}
-    return AnsweredDocument(doc_id, f"{seed}.png", pages=every, said=said, **(fields | changes))
+    return AnsweredDocument(doc_id=doc_id, source=f"{seed}.png", pages=every, said=said, **(fields | changes))

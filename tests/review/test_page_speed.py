@@ -120,13 +120,24 @@ def dense() -> AnsweredDocument:
     made = answered("dense")
     size = made.pages[0].width, made.pages[0].height
     boxes = [Box(x / 30 + 0.003, y / 50 + 0.004, x / 30 + 0.03, y / 50 + 0.016) for y in range(50) for x in range(30)]
-    words = tuple(Word(f"word-{number}", box, 0.9) for number, box in enumerate(boxes))
+    words = tuple(Word(text=f"word-{number}", box=box, confidence=0.9) for number, box in enumerate(boxes))
     said = []
     for number in range(0, WORDS, WORDS // VALUES):
         chosen = tuple(range(number, number + 3))
         polygon = Box.around(boxes[word] for word in chosen).polygon(*size)
         text = " ".join(words[word].text for word in chosen)
-        said.append(Prediction(f"field-{number}", text, text, 0.8, False, 1, chosen, (tuple(polygon),)))
+        said.append(
+            Prediction(
+                name=f"field-{number}",
+                text=text,
+                value=text,
+                confidence=0.8,
+                accepted=False,
+                page=1,
+                words=chosen,
+                polygons=(tuple(polygon),),
+            )
+        )
     return replace(made, said=tuple(said), pages=(replace(made.pages[0], words=words),))
 
 

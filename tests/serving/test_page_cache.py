@@ -18,11 +18,14 @@ PAGE = Page(
     number=2,
     width=640,
     height=480,
-    words=(Word("Grün", Box(0.1, 0.2, 0.3, 0.4), 0.875, 1, 2), Word("7", Box(0, 0, 1, 1))),
+    words=(
+        Word(text="Grün", box=Box(0.1, 0.2, 0.3, 0.4), confidence=0.875, line=1, block=2),
+        Word(text="7", box=Box(0, 0, 1, 1)),
+    ),
     source="a.png",
     image="",
     split="",
-    provenance=Provenance("ocr", ""),
+    provenance=Provenance(words="ocr", reason=""),
 )
 
 

@@ -87,8 +87,10 @@ def test_numbers_are_read_without_making_objects() -> None:
 
 def test_documents_come_back_as_they_were() -> None:
     documents = [
-        Document("a", "a.png", "train", 2, (Field("total", "9.00"), Field("date", ""))),
-        Document("b", "ä", "", 0),
+        Document(
+            doc_id="a", source="a.png", split="train", num_pages=2, fields=(Field("total", "9.00"), Field("date", ""))
+        ),
+        Document(doc_id="b", source="ä", split="", num_pages=0),
     ]
     table = codec.documents_table(documents)
     assert table.schema.equals(DOCUMENTS, check_metadata=True)
@@ -109,20 +111,63 @@ def test_dead_letters_say_where_and_why() -> None:
 
 def test_answers_are_a_row_for_each_entity_and_one_for_a_document_without() -> None:
     regions = (Region(2, (1.0, 2.0, 3.0, 2.0, 3.0, 4.0, 1.0, 4.0)), Region(2, (0.0,) * 8))
-    found = Answer("a", "a.png", "m", "1", "success", (Entity("total", "9.00", 0.5, regions, (4,), 0.25, True),), ())
-    table = codec.answers_table([found, Answer("b", "b.png", "m", "1", "success", (), ())])
+    found = Answer(
+        doc_id="a",
+        source="a.png",
+        model_id="m",
+        model_version="1",
+        status="success",
+        entities=(
+            Entity(
+                type="total",
+                content="9.00",
+                confidence=0.5,
+                bounding_regions=regions,
+                words=(4,),
+                reading_confidence=0.25,
+                sum_of_rows=True,
+            ),
+        ),
+        pages=(),
+    )
+    table = codec.answers_table(
+        [
+            found,
+            Answer(
+                doc_id="b", source="b.png", model_id="m", model_version="1", status="success", entities=(), pages=()
+            ),
+        ]
+    )
     assert table.schema.equals(ANSWERS, check_metadata=True)
     rows = table.to_pylist()
     assert [(row["doc_id"], row["page"], row["type"]) for row in rows] == [("a", 2, "total"), ("b", 0, "")]
     assert rows[0]["polygons"] == [list(region.polygon) for region in regions]
-    assert codec.entity_of(rows[0]) == Entity("total", "9.00", 0.5, regions, (), 0.25, True)
+    assert codec.entity_of(rows[0]) == Entity(
+        type="total",
+        content="9.00",
+        confidence=0.5,
+        bounding_regions=regions,
+        words=(),
+        reading_confidence=0.25,
+        sum_of_rows=True,
+    )
 
 
 def test_entities_of_a_record_have_its_name_and_row() -> None:
     regions = (Region(1, (0.0,) * 8),)
-    name, total = Entity("name", "tea", 0.5, regions, (0,)), Entity("total", "9.00", 0.5, regions, (4,))
+    name, total = (
+        Entity(type="name", content="tea", confidence=0.5, bounding_regions=regions, words=(0,)),
+        Entity(type="total", content="9.00", confidence=0.5, bounding_regions=regions, words=(4,)),
+    )
     answer = Answer(
-        "a", "a.png", "m", "1", "success", (total, name), (), records=(Record("items", 1, 3, 0.5, (name,)),)
+        doc_id="a",
+        source="a.png",
+        model_id="m",
+        model_version="1",
+        status="success",
+        entities=(total, name),
+        pages=(),
+        records=(Record(name="items", page_number=1, row=3, confidence=0.5, fields=(name,)),),
     )
     rows = codec.answers_table([answer]).to_pylist()
     assert [(row["type"], row["record"], row["row"]) for row in rows] == [("total", None, None), ("name", "items", 3)]
@@ -131,11 +176,24 @@ def test_entities_of_a_record_have_its_name_and_row() -> None:
 def test_fields_are_a_row_for_each_value() -> None:
     regions = (Region(2, (1.0, 2.0, 3.0, 2.0, 3.0, 4.0, 1.0, 4.0)), Region(2, (0.0,) * 8))
     answers = (
-        FieldAnswer("total", "9", "9.00", 0.5, 1.25, regions, "Nine"),
-        FieldAnswer("date", "2021-03-04", "4/3/21", 0.25, 0.25, regions[1:]),
+        FieldAnswer(
+            name="total",
+            value="9",
+            content="9.00",
+            confidence=0.5,
+            score=1.25,
+            bounding_regions=regions,
+            known_value="Nine",
+        ),
+        FieldAnswer(
+            name="date", value="2021-03-04", content="4/3/21", confidence=0.25, score=0.25, bounding_regions=regions[1:]
+        ),
     )
     table = codec.fields_table(
-        [DocumentFields("a", "a.pdf", "m", "1", answers), DocumentFields("b", "b.pdf", "m", "1", ())]
+        [
+            DocumentFields(doc_id="a", source="a.pdf", model_id="m", model_version="1", fields=answers),
+            DocumentFields(doc_id="b", source="b.pdf", model_id="m", model_version="1", fields=()),
+        ]
     )
     assert table.schema.equals(FIELDS, check_metadata=True)
     rows = table.to_pylist()

@@ -13,7 +13,10 @@ from layoutray.store.dead_letter import DeadLetter
 from tests.store.pages import page, word
 
 PAGES = [page("a", 1, word("one")), page("a", 2), page("b", 1, word("two"), split="dev")]
-DOCUMENTS = [Document("a", "a.png", "train", 2), Document("b", "b.png", "dev", 1)]
+DOCUMENTS = [
+    Document(doc_id="a", source="a.png", split="train", num_pages=2),
+    Document(doc_id="b", source="b.png", split="dev", num_pages=1),
+]
 LETTER = DeadLetter.of(DocumentError(Reason.EMPTY_FILE, "no bytes", stage="open"), "c.png")
 
 

@@ -159,15 +159,25 @@ def read_back(words: list[dict[str, Any]], width: int, height: int) -> Page:
     """A page with the words of an annotation."""
     made = tuple(
         Word(
-            word["text"],
-            Box(*(side / size for side, size in zip(word["box"], (width, height) * 2, strict=True))),
+            text=word["text"],
+            box=Box(*(side / size for side, size in zip(word["box"], (width, height) * 2, strict=True))),
             line=word["line"],
             tag=word["tag"],
             group=word.get("group"),
         )
         for word in words
     )
-    return Page("a" * 64, 1, width, height, made, "", "", "", Provenance("annotation", "made up"))
+    return Page(
+        doc_id="a" * 64,
+        number=1,
+        width=width,
+        height=height,
+        words=made,
+        source="",
+        image="",
+        split="",
+        provenance=Provenance(words="annotation", reason="made up"),
+    )
 
 
 def test_the_reader_gives_words_their_records(tmp_path: Path) -> None:

@@ -28,10 +28,20 @@ VOCABULARY = vocabulary()
 def page(*words: tuple[str, str | None, int]) -> Page:
     """Words of (text, tag, line), side by side."""
     placed = tuple(
-        Word(text, Box(column / 10, line / 10, (column + 1) / 10, (line + 1) / 10), line=line, tag=tag)
+        Word(text=text, box=Box(column / 10, line / 10, (column + 1) / 10, (line + 1) / 10), line=line, tag=tag)
         for column, (text, tag, line) in enumerate(words)
     )
-    return Page("d", 3, 1000, 500, placed, "d.png", "", "train", Provenance("annotation", ""))
+    return Page(
+        doc_id="d",
+        number=3,
+        width=1000,
+        height=500,
+        words=placed,
+        source="d.png",
+        image="",
+        split="train",
+        provenance=Provenance(words="annotation", reason=""),
+    )
 
 
 def examples(made: Page, max_length: int, *, labelled: bool = True) -> list[Example]:
@@ -40,7 +50,15 @@ def examples(made: Page, max_length: int, *, labelled: bool = True) -> list[Exam
     targets = [np.array(TASK.targets(made, one, LABELS), np.int32) if labelled else None for one in cuts]
     return [
         Example(
-            "d", 3, number, one.input_ids, one.boxes, one.word_index, one.neighbours, (made.width, made.height), target
+            doc_id="d",
+            page=3,
+            window=number,
+            input_ids=one.input_ids,
+            boxes=one.boxes,
+            word_index=one.word_index,
+            neighbours=one.neighbours,
+            page_size=(made.width, made.height),
+            labels=target,
         )
         for number, (one, target) in enumerate(zip(cuts, targets, strict=True))
     ]
@@ -108,7 +126,7 @@ def test_a_word_cut_by_a_border_counts_once() -> None:
                     seen.add(word)
             origin = torch.arange(logits.shape[1]).expand(logits.shape[:2])
             sizes = torch.tensor([len(one.input_ids) for one in cuts])
-            return Encoded(logits, origin < sizes[:, None], origin), logits
+            return Encoded(states=logits, mask=origin < sizes[:, None], origin=origin), logits
 
     seen = TASK.observe(Oracle(), None, cuts)  # pyright: ignore[reportArgumentType]
     (whole,) = TASK.labels_by_page(list(reversed(seen)), LABELS)
@@ -142,7 +160,7 @@ def test_confidences_and_temperature_are_of_the_words_that_the_model_saw() -> No
             def scores(self, batch: object) -> tuple[Encoded, torch.Tensor]:
                 origin = torch.tensor([[token for token in range(logits.shape[1]) if token not in dropped]])
                 kept = logits[:, origin[0]]
-                return Encoded(kept, torch.ones_like(origin, dtype=torch.bool), origin), kept
+                return Encoded(states=kept, mask=torch.ones_like(origin, dtype=torch.bool), origin=origin), kept
 
         return TASK.observe(Dropping(), None, [one])  # pyright: ignore[reportArgumentType]
 
@@ -202,7 +220,7 @@ def test_a_value_of_a_field_that_is_a_part_of_its_words_has_its_content_and_regi
     made = page(("Date:", "B-date", 0), ("14/02/20185:37PM", "I-date", 0), ("9.00", "B-total", 0))
     words = [replace(word, box=Box(at, 0, at + 0.16, 1)) for at, word in zip((0.0, 0.2, 0.4), made.words, strict=True)]
     made = replace(made, words=tuple(words))
-    task = Entities(fields={"date": FieldType("date")})
+    task = Entities(fields={"date": FieldType(type="date")})
     date, total = task.entities_from_tags(made, [word.tag for word in made.words], [0.5, 0.5, 1.0])
     assert (date.content, date.words, date.confidence) == ("14/02/2018", (1,), pytest.approx(0.5))
     (region,) = date.bounding_regions
@@ -220,7 +238,7 @@ def test_the_most_probable_value_of_a_required_field_is_an_answer_where_none_is_
     shares = np.zeros((4, len(labels)), np.float32)
     shares[:, labels.index(begin)] = [0.3, 0.2, 0.1, 0.0]
     shares[:, 0] = 1 - shares.sum(axis=1)
-    optional, required = (task(fields={"date": FieldType("date", required=needed)}) for needed in (False, True))
+    optional, required = (task(fields={"date": FieldType(type="date", required=needed)}) for needed in (False, True))
     assert optional.entities_from_probabilities(made, shares, labels) == ()
     (found,) = required.entities_from_probabilities(made, shares, labels)
     assert (found.content, found.words, found.confidence) == ("14/02/2018", (1,), pytest.approx(0.2))
@@ -238,7 +256,7 @@ def test_amounts_of_fields_that_are_sums_say_whether_they_are_the_sum_of_the_row
     labels = ("O", "B-tax", "I-tax", "B-total", "I-total")
     shares = np.zeros((4, len(labels)), np.float32)
     shares[[0, 1, 2, 3], [0, 1, 3, 3]] = 1.0
-    task = Entities(fields={"tax": FieldType("amount"), "total": FieldType("amount", is_sum=True)})
+    task = Entities(fields={"tax": FieldType(type="amount"), "total": FieldType(type="amount", is_sum=True)})
     found = task.entities_from_probabilities(made, shares, labels)
     assert [(one.content, one.sum_of_rows) for one in found] == [("3.00", None), ("5.50", True), ("10.00", False)]
     without = replace(made, words=made.words[1:])

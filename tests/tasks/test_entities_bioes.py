@@ -27,8 +27,20 @@ LABELS = ("O", "B-total", "I-total", "E-total", "S-total")
 
 def page(*tags: str | None) -> Page:
     """A word for each tag, side by side."""
-    words = tuple(Word(f"w{at}", Box(at / 10, 0.1, (at + 1) / 10, 0.2), tag=tag) for at, tag in enumerate(tags))
-    return Page("d", 1, 1000, 500, words, "d.png", "", "train", Provenance("annotation", ""))
+    words = tuple(
+        Word(text=f"w{at}", box=Box(at / 10, 0.1, (at + 1) / 10, 0.2), tag=tag) for at, tag in enumerate(tags)
+    )
+    return Page(
+        doc_id="d",
+        number=1,
+        width=1000,
+        height=500,
+        words=words,
+        source="d.png",
+        image="",
+        split="train",
+        provenance=Provenance(words="annotation", reason=""),
+    )
 
 
 def window(words: range) -> Window:
@@ -43,7 +55,17 @@ def example(
 ) -> Example:
     one, size = window(words), (made.width, made.height)
     targets = np.array(task.targets(made, one, labels), np.int32)
-    return Example("d", 1, number, one.input_ids, one.boxes, one.word_index, one.neighbours, size, targets)
+    return Example(
+        doc_id="d",
+        page=1,
+        window=number,
+        input_ids=one.input_ids,
+        boxes=one.boxes,
+        word_index=one.word_index,
+        neighbours=one.neighbours,
+        page_size=size,
+        labels=targets,
+    )
 
 
 class Fixed(torch.nn.Module):
@@ -58,7 +80,9 @@ class Fixed(torch.nn.Module):
             [[self.logits.get(word, [0.0] * 5) for word in one.word_index.tolist()] for one in self.examples]
         )
         origin = torch.arange(rows.shape[1]).expand(rows.shape[:2])
-        return Encoded(torch.zeros(*rows.shape[:2], 8), torch.ones(rows.shape[:2], dtype=torch.bool), origin), rows
+        return Encoded(
+            states=torch.zeros(*rows.shape[:2], 8), mask=torch.ones(rows.shape[:2], dtype=torch.bool), origin=origin
+        ), rows
 
 
 def test_labels_are_four_tags_of_every_type() -> None:

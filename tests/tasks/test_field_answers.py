@@ -8,20 +8,27 @@ from layoutray.document.answers import Entity, FieldAnswer, Region
 from layoutray.document.field_type import FieldType
 from layoutray.tasks.field_answers import field_answers
 
-SCHEMA = {"party": FieldType("name", many=True), "total": FieldType("amount")}
+SCHEMA = {"party": FieldType(type="name", many=True), "total": FieldType(type="amount")}
 
 
 def entity(kind: str, content: str, confidence: float, page: int = 1) -> Entity:
-    return Entity(kind, content, confidence, (Region(page, (0.0,) * 8),), words=(0,))
+    return Entity(
+        type=kind, content=content, confidence=confidence, bounding_regions=(Region(page, (0.0,) * 8),), words=(0,)
+    )
 
 
 def test_equal_values_of_all_pages_are_one_with_the_sum_of_their_scores() -> None:
     found = [entity("total", "RM 9.00", 0.4), entity("total", "8.00", 0.6), entity("total", "9", 0.5, page=2)]
     (answer,) = field_answers(found, SCHEMA)
     confidence = pytest.approx((1 - 0.6 * 0.5) * 0.9 / 1.5)
-    assert answer == FieldAnswer("total", "9", "9", confidence, pytest.approx(0.9), (Region(2, (0.0,) * 8),)), (
-        "the surest of them shows it"
-    )
+    assert answer == FieldAnswer(
+        name="total",
+        value="9",
+        content="9",
+        confidence=confidence,
+        score=pytest.approx(0.9),
+        bounding_regions=(Region(2, (0.0,) * 8),),
+    ), "the surest of them shows it"
 
 
 def test_of_several_notations_the_one_with_the_highest_sum_of_confidences_is_shown() -> None:
@@ -35,7 +42,7 @@ def test_an_answer_is_as_certain_as_its_label_and_its_letters() -> None:
     badly_read = replace(entity("party", "ACNE", 0.8), reading_confidence=0.5)
     (answer,) = field_answers([badly_read], SCHEMA)
     assert (answer.confidence, answer.score) == (pytest.approx(0.4), 0.8)
-    known = {"party": FieldType("name", known_values=("ACME AND SONS",))}
+    known = {"party": FieldType(type="name", known_values=("ACME AND SONS",))}
     (answer,) = field_answers([replace(badly_read, content="ACME AND S0NS")], known)
     assert (answer.known_value, answer.confidence) == ("ACME AND SONS", pytest.approx(0.8)), "the list has its letters"
 
@@ -73,7 +80,9 @@ def test_an_answer_is_accepted_from_the_threshold_of_its_field_on() -> None:
 
 @pytest.mark.parametrize(("upper_case", "content"), [(False, "A & b Ltd"), (True, "A & B LTD")])
 def test_the_content_of_an_answer_is_in_upper_case_where_the_field_says_so(upper_case: bool, content: str) -> None:
-    (answer,) = field_answers([entity("party", "A & b Ltd", 0.5)], {"party": FieldType("name", upper_case=upper_case)})
+    (answer,) = field_answers(
+        [entity("party", "A & b Ltd", 0.5)], {"party": FieldType(type="name", upper_case=upper_case)}
+    )
     assert (answer.value, answer.content) == ("A AND B LTD.", content)
 
 

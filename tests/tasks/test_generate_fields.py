@@ -12,12 +12,12 @@ from layoutray.tasks import AnswersFields, TagsWords, WritesTexts
 from layoutray.tasks.generate_fields import GenerateFields, written_fields
 from tests.documents import pages, with_fields
 
-SCHEMA = {"party": FieldType("name", many=True), "total": FieldType("amount")}
+SCHEMA = {"party": FieldType(type="name", many=True), "total": FieldType(type="amount")}
 TASK = GenerateFields(fields=SCHEMA)
 
 
 def page(*words: str) -> Page:
-    return replace(pages(0)[0], words=tuple(Word(word, Box(0, 0, 0.1, 0.1)) for word in words))
+    return replace(pages(0)[0], words=tuple(Word(text=word, box=Box(0, 0, 0.1, 0.1)) for word in words))
 
 
 def test_the_text_has_the_wanted_fields_in_the_order_of_the_schema() -> None:

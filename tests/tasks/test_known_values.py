@@ -15,11 +15,13 @@ from layoutray.tasks.known_values import with_known_values
 def vendors(folder: Path, content: str | bytes) -> FieldType:
     file = folder / "vendors.csv"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return FieldType("name", known=str(file))
+    return FieldType(type="name", known=str(file))
 
 
 def entity(content: str, confidence: float) -> Entity:
-    return Entity("vendor", content, confidence, (Region(1, (0.0,) * 8),), words=(0,))
+    return Entity(
+        type="vendor", content=content, confidence=confidence, bounding_regions=(Region(1, (0.0,) * 8),), words=(0,)
+    )
 
 
 def test_a_task_keeps_the_values_of_the_file(tmp_path: Path) -> None:
@@ -46,13 +48,13 @@ def test_a_file_with_a_mistake_is_refused(content: str | bytes, message: str, tm
 
 def test_a_missing_file_and_a_type_without_known_values_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.csv cannot be read"):
-        with_known_values({"vendor": FieldType("name", known=str(tmp_path / "none.csv"))})
+        with_known_values({"vendor": FieldType(type="name", known=str(tmp_path / "none.csv"))})
     with pytest.raises(InputError, match="the type is date; it must be text, name, address"):
-        with_known_values({"day": FieldType("date", known="days.csv")})
+        with_known_values({"day": FieldType(type="date", known="days.csv")})
 
 
 def test_misread_occurrences_of_a_known_value_are_one_answer_with_both_texts() -> None:
-    schema = {"vendor": FieldType("name", known_values=("Restoran Wan Sheng",))}
+    schema = {"vendor": FieldType(type="name", known_values=("Restoran Wan Sheng",))}
     (answer,) = field_answers([entity("RSTORAN WAN SHENG", 0.5), entity("Restoran Wan Shen6", 0.25)], schema)
     assert (answer.value, answer.content) == ("RESTORAN WAN SHENG", "RSTORAN WAN SHENG")
     assert (answer.known_value, answer.score) == ("Restoran Wan Sheng", 0.75)

@@ -23,10 +23,20 @@ ALONE = np.full((1, MAX_NEIGHBOURS), -1, np.int32)
 def page(*words: tuple[str, str | None, int]) -> Page:
     """Words of (text, tag, block), below each other."""
     placed = tuple(
-        Word(text, Box(0.1, row / 10, 0.5, (row + 1) / 10), line=row, block=block, tag=tag)
+        Word(text=text, box=Box(0.1, row / 10, 0.5, (row + 1) / 10), line=row, block=block, tag=tag)
         for row, (text, tag, block) in enumerate(words)
     )
-    return Page("d", 1, 100, 200, placed, "d.txt", "", "train", Provenance("annotation", ""))
+    return Page(
+        doc_id="d",
+        number=1,
+        width=100,
+        height=200,
+        words=placed,
+        source="d.txt",
+        image="",
+        split="train",
+        provenance=Provenance(words="annotation", reason=""),
+    )
 
 
 def test_labels_are_those_of_the_data_in_alphabetical_order() -> None:
@@ -56,10 +66,18 @@ def test_a_word_outside_the_labelled_regions_has_no_target_and_is_not_scored() -
                 torch.tensor([[0, 1, 2, 3, 4, 5, 2]]),
                 torch.tensor([[[0.0, 0.0, 1.0]] * 6 + [[1.0, 0.0, 0.0]]]),
             )
-            return Encoded(torch.zeros(1, 7, 8), torch.arange(7)[None] < 6, origin), logits
+            return Encoded(states=torch.zeros(1, 7, 8), mask=torch.arange(7)[None] < 6, origin=origin), logits
 
     example = Example(
-        "d", 1, 0, window.input_ids, window.boxes, words, window.neighbours, (600, 800), np.array(targets, np.int32)
+        doc_id="d",
+        page=1,
+        window=0,
+        input_ids=window.input_ids,
+        boxes=window.boxes,
+        word_index=words,
+        neighbours=window.neighbours,
+        page_size=(600, 800),
+        labels=np.array(targets, np.int32),
     )
     (seen,) = TASK.observe(Titles(), None, [example])  # pyright: ignore[reportArgumentType]
     assert (seen.words.tolist(), seen.gold.tolist()) == ([1, 2], [2, 0])
@@ -70,7 +88,14 @@ def test_scores_weigh_by_area_and_by_word() -> None:
     words, areas, gold = (np.array(column, np.int32) for column in ((0, 1, 2), (10, 30, 60), (2, 0, 0)))
     seen = [
         WindowLabels(
-            "d", 1, 0, words, areas, gold, scores=np.array([[1, 0, 0]] * 3, np.float32), kept=np.ones(3, np.bool_)
+            doc_id="d",
+            page=1,
+            window=0,
+            words=words,
+            areas=areas,
+            gold=gold,
+            scores=np.array([[1, 0, 0]] * 3, np.float32),
+            kept=np.ones(3, np.bool_),
         )
     ]
     found = TASK.summarise(seen, LABELS)
@@ -102,7 +127,17 @@ def test_an_answer_takes_the_most_likely_label_at_each_words_first_token() -> No
     made = page(("Deep", None, 0), ("nets", None, 0))
     words = np.array([-1, 0, 0, 1, -1], np.int32)
     ids, boxes = np.array([1, 5, 6, 7, 2]), np.zeros((5, 4), np.int32)
-    example = Example("d", 1, 0, ids, boxes, words, ALONE.repeat(2, axis=0), (600, 800), None)
+    example = Example(
+        doc_id="d",
+        page=1,
+        window=0,
+        input_ids=ids,
+        boxes=boxes,
+        word_index=words,
+        neighbours=ALONE.repeat(2, axis=0),
+        page_size=(600, 800),
+        labels=None,
+    )
     shares = torch.tensor([[0, 1, 0], [0.1, 0.1, 0.8], [1, 0, 0], [0.2, 0.6, 0.2], [1, 0, 0]])
     assert [(region.type, region.words) for region in TASK.answer(made, [(example, shares)], LABELS)] == [
         ("title", (0,)),

@@ -25,7 +25,7 @@ def text(rows: int, length: int) -> Batch:
     ids[:, 0], ids[:, -1] = VOCABULARY.start_id, VOCABULARY.end_id
     ids[:, length - length // 10 :] = VOCABULARY.pad_id
     ids[:, 1] = VOCABULARY.unknown_id
-    return Batch(ids, torch.zeros(rows, length, 4, dtype=torch.long), ids != VOCABULARY.pad_id)
+    return Batch(input_ids=ids, boxes=torch.zeros(rows, length, 4, dtype=torch.long), mask=ids != VOCABULARY.pad_id)
 
 
 def masked(batch: Batch, seed: int, share: float = 0.15) -> Batch:
@@ -85,7 +85,7 @@ class Fixed(torch.nn.Module):
         self.word_embedding = torch.nn.Embedding(VOCABULARY.vocab_size, self.width)
 
     def forward(self, batch: Batch) -> Encoded:
-        return Encoded(self.states, batch.mask.gather(1, self.origin), self.origin)
+        return Encoded(states=self.states, mask=batch.mask.gather(1, self.origin), origin=self.origin)
 
 
 def test_the_loss_equals_decoding_everything() -> None:

@@ -33,8 +33,18 @@ def page(cells: Sequence[Cell], *, degrees: float = 0.0, groups: Sequence[int | 
             x, y = x * cosine - y * sine + 100, x * sine + y * cosine
             box = Box(x / WIDTH, y / HEIGHT, (x + 50) / WIDTH, (y + HIGH) / HEIGHT)
             tag = f"{'I' if index else 'B'}-{kind}" if kind else "O"
-            words.append(Word(part, box, line=number, tag=tag, group=groups[number] if groups else None))
-    return Page("a" * 64, 3, WIDTH, HEIGHT, tuple(words), "", "", "", Provenance("annotation", "made up"))
+            words.append(Word(text=part, box=box, line=number, tag=tag, group=groups[number] if groups else None))
+    return Page(
+        doc_id="a" * 64,
+        number=3,
+        width=WIDTH,
+        height=HEIGHT,
+        words=tuple(words),
+        source="",
+        image="",
+        split="",
+        provenance=Provenance(words="annotation", reason="made up"),
+    )
 
 
 def entities(one: Page) -> tuple[Entity, ...]:
@@ -99,7 +109,7 @@ def test_rows_above_a_key_belong_to_its_record_where_the_layout_prints_them_ther
 
 def test_a_wrapped_name_is_in_the_row_of_its_first_line() -> None:
     one = page([("price", "4.00", 500, 50), ("name", "tea", 0, 50), ("price", "1.00", 500, 110), ("name", "x", 0, 110)])
-    first, second = one.words[1], Word("of mint", Box(0.125, 0.085, 0.2, 0.105), line=9, tag="I-name")
+    first, second = one.words[1], Word(text="of mint", box=Box(0.125, 0.085, 0.2, 0.105), line=9, tag="I-name")
     wrapped = replace(one, words=(one.words[0], first, second, *one.words[2:]))
     assert [record.fields[0].content for record in find_records(wrapped, entities(wrapped), ITEMS)] == [
         "tea of mint",
@@ -153,7 +163,7 @@ def test_true_records_follow_the_groups_of_the_annotation() -> None:
 
 def test_an_entity_with_words_of_two_groups_is_in_that_of_its_first_word() -> None:
     one = page([("name", "tea", 0, 50), ("name", "milk", 0, 80)], groups=[1, 2])
-    joined = replace(one, words=(one.words[0], Word("x", one.words[1].box, tag="I-name", group=2)))
+    joined = replace(one, words=(one.words[0], Word(text="x", box=one.words[1].box, tag="I-name", group=2)))
     (record,) = true_records(joined, entities(joined), ITEMS)
     assert record.fields[0].content == "tea x"
 

@@ -28,7 +28,7 @@ def batch() -> Batch:
     """Two documents whose texts have three words and one."""
     ids = torch.tensor([[2, 9, 10, 11, 12, 3], [2, 30, 31, 3, 0, 0]])
     labels = torch.tensor([[7, 8, 9, 3], [6, 3, IGNORED, IGNORED]])
-    return Batch(ids, torch.zeros(2, 6, 4, dtype=torch.long), ids != 0, labels)
+    return Batch(input_ids=ids, boxes=torch.zeros(2, 6, 4, dtype=torch.long), mask=ids != 0, labels=labels)
 
 
 def test_the_text_is_the_first_summary_and_a_document_without_one_is_refused() -> None:
@@ -44,7 +44,11 @@ def test_the_loss_is_that_of_each_word_after_the_true_ones() -> None:
     expected = 0.0
     for row, text in enumerate(([7, 8, 9, 3], [6, 3])):
         encoded = made.encoded(
-            Batch(given.input_ids[row : row + 1], given.boxes[row : row + 1], given.mask[row : row + 1])
+            Batch(
+                input_ids=given.input_ids[row : row + 1],
+                boxes=given.boxes[row : row + 1],
+                mask=given.mask[row : row + 1],
+            )
         )
         for place, word in enumerate(text):
             logits = made.head.decoder(torch.tensor([[2, *text[:place]]]), encoded)

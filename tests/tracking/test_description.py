@@ -19,7 +19,7 @@ TAGS = {
     "init": "/data/minilm, models:/start/1",
     "command": "layoutray finetune small examples",
 }
-TEST = DataUsed("forms, tesserocr", "d16e57", "pages", "test", {"pages": 12})
+TEST = DataUsed(title="forms, tesserocr", digest="d16e57", folder="pages", context="test", counts={"pages": 12})
 
 
 @pytest.fixture

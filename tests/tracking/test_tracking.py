@@ -27,7 +27,16 @@ from tests.mlflow_server import server  # noqa: F401  (a fixture)
 from tests.mlflow_store import new_store
 from tests.store.test_sources import server as s3  # noqa: F401  (a fixture)
 
-CARD = Card("entities", 64, ("O", "B-a", "I-a"), ("pages",), {"train": 4}, {"train": 9}, 1, "d16e57")
+CARD = Card(
+    task="entities",
+    max_length=64,
+    labels=("O", "B-a", "I-a"),
+    sources=("pages",),
+    pages={"train": 4},
+    examples={"train": 9},
+    dead=1,
+    digest="d16e57",
+)
 PICTURE = png.png(reliability({"drawn": [Bin(4, 0.9, 0.75)]}))
 
 
@@ -58,13 +67,24 @@ def history(run: Run, name: str) -> list[tuple[int, float]]:
 
 
 def examples(folder: Path) -> DataUsed:
-    return DataUsed("forms", CARD.digest, str(folder / "examples"), "training", {"pages": CARD.pages})
+    return DataUsed(
+        title="forms",
+        digest=CARD.digest,
+        folder=str(folder / "examples"),
+        context="training",
+        counts={"pages": CARD.pages},
+    )
 
 
 def saved(folder: Path) -> Path:
     chosen = recipe("entities")
     model = checkpoint.build_model(chosen, vocabulary(), CARD.labels)
-    checkpoint.save(folder, Checkpoint(chosen, CARD.labels, vocabulary(), model, {"step": 3.0}, {}))
+    checkpoint.save(
+        folder,
+        Checkpoint(
+            recipe=chosen, labels=CARD.labels, tokenizer=vocabulary(), model=model, metrics={"step": 3.0}, provenance={}
+        ),
+    )
     return folder
 
 

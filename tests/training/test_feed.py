@@ -31,7 +31,7 @@ def feed(
     chosen = tasks.load(task)()
     tags = [[str(word.tag) for word in page.words] for page in made]
     labels = chosen.label_names(tags) if isinstance(chosen, TagsWords) else ()
-    encoder = Encoder(chosen, 32, labels, VOCABULARY.inner.to_str())
+    encoder = Encoder(task=chosen, max_length=32, labels=labels, vocabulary=VOCABULARY.inner.to_str())
     table, _ = encoder(codec.pages_table(made, [page.source for page in made]))
     corruption = chosen.corruption(VOCABULARY)
     return Feed(

@@ -183,7 +183,7 @@ def model_and_optimizer(one: Job) -> tuple[Any, Any]:
 def second_fails(examples: str, out: str, values: str) -> None:
     """The work of a process: in step 8, the gradient of the second process is infinite."""
     torch.set_num_threads(1)
-    one = Job(recipes.from_dict(json.loads(values)), examples, Path(out))
+    one = Job(recipe=recipes.from_dict(json.loads(values)), examples=examples, out=Path(out))
     with worlds.from_environment(0) as world:
         inputs = prepare(one, world.size)
         if world.rank == 1 and not Path(out, "failed").exists():

@@ -73,7 +73,7 @@ def test_several_processes_train_with_checkpointed_activations(tmp_path: Path) -
     plain = job(tmp_path, recipe("masked_lm", steps=6, micro_batch_size=2))
     again = recipe("masked_lm", steps=6, micro_batch_size=2, activation_checkpointing=True)
     expected = alone(plain)
-    got = in_processes(Job(again, plain.examples, tmp_path / "again"), 2)
+    got = in_processes(Job(recipe=again, examples=plain.examples, out=tmp_path / "again"), 2)
     for name in ("loss", "dev.loss"):
         assert got[name] == [(step, pytest.approx(value, abs=1e-5)) for step, value in expected[name]], name
 
@@ -96,7 +96,7 @@ def test_compiled_layers_give_the_losses_of_plain_ones(
     plain = job(tmp_path, of(arch, "masked_lm", **settings), pages(24, dev))
     compiled = of(arch, "masked_lm", **settings, compile=True, **keys)
     expected = alone(plain)
-    got = in_processes(Job(compiled, plain.examples, tmp_path / "compiled"), 1, seconds=800)
+    got = in_processes(Job(recipe=compiled, examples=plain.examples, out=tmp_path / "compiled"), 1, seconds=800)
     for name in ("loss", "dev.loss"):
         assert got.get(name, []) == [
             (step, pytest.approx(value, abs=1e-5)) for step, value in expected.get(name, [])

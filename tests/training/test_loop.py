@@ -200,7 +200,7 @@ def test_rare_reports_have_the_mean_of_their_steps_and_change_no_weights(
 ) -> None:
     rare = recipe("masked_lm", evaluate_every=10, checkpoint_every=5, report_every=3)
     out, every = whole
-    seldom = alone(Job(rare, masked.examples, tmp_path / "seldom"))
+    seldom = alone(Job(recipe=rare, examples=masked.examples, out=tmp_path / "seldom"))
     reported = (3, 5, 6, 9, 10, 12, 15, 18, 20)  # saves and evaluations come after a report
     losses = [value for _, value in every["loss"]]
     means = [statistics.fmean(losses[first:last]) for first, last in itertools.pairwise((0, *reported))]

@@ -63,7 +63,9 @@ def trained_as(chosen: Recipe, folder: Path, known: Tokenizer = VOCABULARY) -> s
         generator = torch.Generator().manual_seed(8)
         for parameter in made.parameters():
             parameter.add_(torch.randn(parameter.shape, generator=generator), alpha=0.1)
-    checkpoint.save(folder, Checkpoint(chosen, (), known, made, {}, {}))
+    checkpoint.save(
+        folder, Checkpoint(recipe=chosen, labels=(), tokenizer=known, model=made, metrics={}, provenance={})
+    )
     return str(folder)
 
 
@@ -145,7 +147,7 @@ def test_skimming_mask_skims_as_its_skimformer_and_reads_as_its_core(
     attention = skim.skim_attention(skim.contextualiser(skim.layout_embedding(boxes), mask), mask)
     torch.testing.assert_close(model.encoder.skimmer(boxes, mask), attention)
     model.encoder.top_k = 3  # every token: nothing is hidden, and what is left is the core
-    batch = Batch(torch.tensor([[2, 17, 3]]), boxes, mask)
+    batch = Batch(input_ids=torch.tensor([[2, 17, 3]]), boxes=boxes, mask=mask)
     torch.testing.assert_close(model.encoder(batch).states, read(batch).states, atol=1e-5, rtol=0)
 
 
@@ -167,7 +169,10 @@ def test_lambert_reads_as_its_roberta_or_bert_until_it_has_learned_where_words_s
 def test_labels_of_the_same_name_keep_their_output_weights(tmp_path: Path) -> None:
     chosen, theirs = of(MODEL), ("O", "B-total", "B-date")
     given_model = checkpoint.build_model(chosen, VOCABULARY, theirs)
-    checkpoint.save(tmp_path, Checkpoint(chosen, theirs, VOCABULARY, given_model, {}, {}))
+    checkpoint.save(
+        tmp_path,
+        Checkpoint(recipe=chosen, labels=theirs, tokenizer=VOCABULARY, model=given_model, metrics={}, provenance={}),
+    )
     model = fresh(replace(chosen, seed=chosen.seed + 1))
     drawn = output_rows(model)
     start_model(model, chosen, VOCABULARY, [str(tmp_path)], labels=LABELS)

@@ -52,6 +52,6 @@ def test_positions_of_a_long_text_start_again(tmp_path: Path) -> None:
     chosen = of(PYRAMIDION | {"core": "bert", "core_positions": 4, "norm_epsilon": 1e-12})
     encoder = fresh(chosen).eval().encoder
     ids = torch.tensor([[5, 6, 7, 8, 5, 6, 7, 8]])
-    batch = Batch(ids, torch.zeros(1, 8, 4, dtype=torch.long), torch.ones(1, 8, dtype=torch.bool))
+    batch = Batch(input_ids=ids, boxes=torch.zeros(1, 8, 4, dtype=torch.long), mask=torch.ones(1, 8, dtype=torch.bool))
     embedded = encoder.embed(batch).states
     assert torch.equal(embedded[:, :4], embedded[:, 4:])

@@ -18,7 +18,7 @@ from layoutray.training.train import train
 def work(examples: str, out: str, values: str) -> None:
     """Train with the workers that the environment variables of torchrun describe."""
     torch.set_num_threads(1)
-    job = Job(recipes.from_dict(json.loads(values)), examples, Path(out))
+    job = Job(recipe=recipes.from_dict(json.loads(values)), examples=examples, out=Path(out))
     job.out.mkdir(parents=True, exist_ok=True)
     with worlds.from_environment(visible_gpus()) as world:
         train(

@@ -101,7 +101,13 @@ class MeasuredPages:
         files = [sources.name(file) for data_set in chosen.data_sets for file in shards.shards(data_set.pages)]
         identity = json.dumps([chosen.name, sorted(chosen.excluded), files])
         digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
-        return DataUsed(titled(self.documents, self.words), digest, chosen.folders[0], chosen.name, counts)
+        return DataUsed(
+            title=titled(self.documents, self.words),
+            digest=digest,
+            folder=chosen.folders[0],
+            context=chosen.name,
+            counts=counts,
+        )
 
     def metric(self, name: str) -> str:
         """What MLflow calls a metric that was measured on the pages."""

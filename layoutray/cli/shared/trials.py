@@ -127,11 +127,11 @@ def planned(chosen: TrialJobOptions, varied: Iterable[Sequence[str]]) -> list[Tr
     return [
         Trial(
             Job(
-                recipes.load(chosen.recipe, [*chosen.overrides, *assignments]),
-                examples,
-                sources.join(out, ",".join(assignments)),
-                start,
-                fetch,
+                recipe=recipes.load(chosen.recipe, [*chosen.overrides, *assignments]),
+                examples=examples,
+                out=sources.join(out, ",".join(assignments)),
+                init=start,
+                fetch=fetch,
             ),
             tuple(assignments),
         )

@@ -28,7 +28,7 @@ async def call(response: Any, stage: str, page_number: int | None = None) -> Any
     except _REPLICA_DIED as error:
         _log.warning("a replica died at stage %s: %s", stage, error)
         message = "the replica that processed this died; another one is being started; try again"
-        return Problem(failures.UNAVAILABLE, stage, message, True, page_number)
+        return Problem(code=failures.UNAVAILABLE, stage=stage, message=message, retryable=True, page_number=page_number)
 
 
 async def result_of(response: Any, stage: str) -> Any:

@@ -39,8 +39,8 @@ class PageReader:
         try:
             page = await asyncio.to_thread(self._recogniser.recognise, data, number)
         except DocumentError as error:
-            return Outcome(None, problem=problem_of(error, number))
-        return Outcome(page.of_document(doc_id, source), ocr=time.perf_counter() - started)
+            return Outcome(page=None, problem=problem_of(error, number))
+        return Outcome(page=page.of_document(doc_id, source), ocr=time.perf_counter() - started)
 
     def __del__(self) -> None:
         self._recogniser.close()

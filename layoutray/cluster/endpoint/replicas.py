@@ -120,7 +120,7 @@ class ModelReplica:
                 results = await asyncio.to_thread(self._run, partial(run, loaded.model), requests)
         except VersionError as error:
             message = f"the version of the model that was to answer cannot be loaded any more: {error.message}"
-            return [Problem(failures.UNAVAILABLE, "model", message, True)] * len(requests)
+            return [Problem(code=failures.UNAVAILABLE, stage="model", message=message, retryable=True)] * len(requests)
         if any(isinstance(result, Problem) and result.code == Reason.INTERNAL for result in results):
             self._failed.add(version)
         return results
@@ -169,5 +169,8 @@ def _model_problem(error: Exception) -> Problem:
         return problem_of(error)
     log_failure(_log, "the model failed", error)
     return Problem(
-        Reason.INTERNAL.value, "model", "the model failed on this document; see the log of the endpoint", True
+        code=Reason.INTERNAL.value,
+        stage="model",
+        message="the model failed on this document; see the log of the endpoint",
+        retryable=True,
     )

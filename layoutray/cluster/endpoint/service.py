@@ -131,12 +131,12 @@ class Service:
         """
         if kept := self._kept.get(file.doc_id, number):
             self._telemetry.page_kept()
-            return Outcome(replace(kept, source=file.source))
+            return Outcome(page=replace(kept, source=file.source))
         async with slots.take():
             reading = self._reader.read.remote(data, number, file.doc_id, file.source)
             read: Outcome | Problem = await call(reading, "ocr", number)
         if isinstance(read, Problem):
-            return Outcome(None, problem=read)
+            return Outcome(page=None, problem=read)
         if read.page:
             self._telemetry.page_read(read.ocr)
             self._kept.put(read.page)
@@ -147,10 +147,10 @@ class Service:
         request = PageRequest(version, page)
         result: BatchResult[tuple[Entity, ...]] | Problem = await self._ask[version.name](request)
         if isinstance(result, Problem):
-            return Outcome(page, problem=replace(result, page_number=page.number), ocr=ocr)
+            return Outcome(page=page, problem=replace(result, page_number=page.number), ocr=ocr)
         queue = max(time.perf_counter() - started - ocr - result.seconds, 0.0)
         self._telemetry.answered(result.seconds, result.batch_size, queue)
-        return Outcome(page, result.value, ocr=ocr, model=result.seconds / result.batch_size, queue=queue)
+        return Outcome(page=page, entities=result.value, ocr=ocr, model=result.seconds / result.batch_size, queue=queue)
 
     async def _write(self, request: WriteRequest) -> tuple[Written, Outcome]:
         """What the model writes about a document, and the times. Raises ApiError when the model failed."""
@@ -160,7 +160,7 @@ class Service:
             raise failures.error_of(result)
         queue = max(time.perf_counter() - started - result.seconds, 0.0)
         self._telemetry.answered(result.seconds, result.batch_size, queue, pages=len(request.pages))
-        return result.value, Outcome(None, model=result.seconds / result.batch_size, queue=queue)
+        return result.value, Outcome(page=None, model=result.seconds / result.batch_size, queue=queue)
 
     async def _ask_model(self, requests: Sequence[Request]) -> Sequence[ModelResult]:
         """The results of a batch; the same Problem for each request when the replica died."""
@@ -169,7 +169,7 @@ class Service:
 
 
 async def _keep_page(page: Page, ocr: float, started: float) -> Outcome:
-    return Outcome(page, ocr=ocr, queue=max(time.perf_counter() - started - ocr, 0.0))
+    return Outcome(page=page, ocr=ocr, queue=max(time.perf_counter() - started - ocr, 0.0))
 
 
 async def _all(pages: Iterable[Coroutine[Any, Any, Outcome]]) -> list[Outcome]:

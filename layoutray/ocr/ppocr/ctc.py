@@ -14,7 +14,7 @@ _LEAST = 1e-8
 """Least probability of a class, so that logarithms stay finite."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Character:
     """One character of a line.
 
@@ -123,6 +123,14 @@ class Decoder:
             if best[start] == BLANK or text == SPACE:
                 continue
             space = scores[read_until:start, self._classes[SPACE]].max(initial=0.0)
-            characters.append(Character(text, start, end, float(confidence[start:end].max()), float(space)))
+            characters.append(
+                Character(
+                    text=text,
+                    start=start,
+                    end=end,
+                    confidence=float(confidence[start:end].max()),
+                    space_before=float(space),
+                )
+            )
             read_until = end
         return Reading(characters, scores, self._classes)

@@ -69,7 +69,7 @@ class PageReader:
         for word in words:
             corners = np.clip(line.on_page(word.sides) / (width, height), 0.0, 1.0)
             (x0, y0), (x1, y1) = corners.min(axis=0).tolist(), corners.max(axis=0).tolist()
-            on_page.append(Word(word.text, Box(x0, y0, x1, y1), word.confidence))
+            on_page.append(Word(text=word.text, box=Box(x0, y0, x1, y1), confidence=word.confidence))
         return on_page
 
     def _best_reading(self, line: Line) -> tuple[Line, Reading]:

@@ -6,7 +6,7 @@ The defaults had the highest word recall on receipts, forms and papers together:
 from dataclasses import dataclass, field
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Preprocessing:
     """Steps before Tesseract reads a page, in the order of the fields. Boxes are mapped back to the original page.
 

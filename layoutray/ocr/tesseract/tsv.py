@@ -25,8 +25,8 @@ def parse_words(tsv: str, width: int, height: int) -> tuple[Word, ...]:
         y0, y1 = (min(max(side / height, 0.0), 1.0) for side in (top, top + high))
         words.append(
             Word(
-                columns[11].strip(),
-                Box(x0, y0, x1, y1),
+                text=columns[11].strip(),
+                box=Box(x0, y0, x1, y1),
                 confidence=min(max(float(columns[10]) / 100, 0.0), 1.0),
                 line=lines.setdefault((block, paragraph, line), len(lines)),
                 block=blocks.setdefault(block, len(blocks)),

@@ -60,7 +60,7 @@ class _Abstracts:
         for uri in sources.list_files(root):
             if file_name(uri).suffix.lower() == ".pdf":
                 found = True
-                yield DocumentRef(uri, source=uri, image=uri, annotation="", split="")
+                yield DocumentRef(key=uri, source=uri, image=uri, annotation="", split="")
         if not found:
             raise nothing_found(root, "NAME.pdf")
 
@@ -83,8 +83,14 @@ class _Abstracts:
             for number, page in enumerate(recognised)
             if (words := _words_on(number, article))
         )
-        document = Document(sources.content_id(data), item.source, item.split, len(pages), (Field(SUMMARY, abstract),))
-        return Truth(document, pages)
+        document = Document(
+            doc_id=sources.content_id(data),
+            source=item.source,
+            split=item.split,
+            num_pages=len(pages),
+            fields=(Field(SUMMARY, abstract),),
+        )
+        return Truth(document=document, pages=pages)
 
 
 def _pages(data: bytes, item: DocumentRef, recognition: Recognition) -> Iterator[Page]:
@@ -93,15 +99,15 @@ def _pages(data: bytes, item: DocumentRef, recognition: Recognition) -> Iterator
         for number in range(1, recogniser.count_pages(data) + 1):
             page = recogniser.recognise(data, number)
             yield Page(
-                doc_id,
-                number,
-                page.width,
-                page.height,
-                page.words,
-                item.source,
-                item.image,
-                item.split,
-                page.provenance,
+                doc_id=doc_id,
+                number=number,
+                width=page.width,
+                height=page.height,
+                words=page.words,
+                source=item.source,
+                image=item.image,
+                split=item.split,
+                provenance=page.provenance,
             )
 
 

@@ -70,11 +70,11 @@ def _documents(uri: str) -> Iterator[DocumentRef]:
             )
         origin, name = member(image, ORIGIN, dict, uri), file_name(member(image, "file_name", str, uri)).name
         yield DocumentRef(
-            member(origin, "doc_id", str, uri),
-            member(origin, "source", str, uri),
-            sources.join(folder_of(folder_of(uri)), "images", name) if name else "",
-            json_uri(image | {"entities": entities[image.get("id")]}),
-            file_name(uri).stem,
+            key=member(origin, "doc_id", str, uri),
+            source=member(origin, "source", str, uri),
+            image=sources.join(folder_of(folder_of(uri)), "images", name) if name else "",
+            annotation=json_uri(image | {"entities": entities[image.get("id")]}),
+            split=file_name(uri).stem,
         )
 
 

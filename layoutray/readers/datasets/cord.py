@@ -45,7 +45,7 @@ class _Cord:
     def read(self, reference: DocumentRef) -> Truth:
         document = reference.document(sources.content_id(sources.read_bytes(reference.source)))
         if not reference.annotation:
-            return Truth(document, pages=())
+            return Truth(document=document, pages=())
         return _collect(reference.annotation).truth(document, reference)
 
 
@@ -72,7 +72,9 @@ def _collect(uri: str) -> PageWords:
             box = page.place(sides, f"{uri}, valid_line {block}, word {index} ({text!r:.40})")
             for part, place in split_words(text, box):
                 tag = word_tag(field.category, position)
-                page.words.append(Word(part, place, line=rows.index(row), block=block, tag=tag, group=field.group))
+                page.words.append(
+                    Word(text=part, box=place, line=rows.index(row), block=block, tag=tag, group=field.group)
+                )
                 position += 1
     return page
 

@@ -65,14 +65,16 @@ class _DocBank:
         splits = _splits(indexes)
         for uri in pages:
             key = file_name(uri).stem
-            yield DocumentRef(key, source=uri, image=pictures.get(key, ""), annotation=uri, split=splits.get(key, ""))
+            yield DocumentRef(
+                key=key, source=uri, image=pictures.get(key, ""), annotation=uri, split=splits.get(key, "")
+            )
 
     def read(self, item: DocumentRef) -> Truth:
         data = sources.read_bytes(item.source)
         doc_id = sources.content_id(data)
         size = picture_size(sources.read_bytes(item.image), item.image) if item.image else _THOUSANDTHS
         collected = _collect(text_of(data, item.source), item.source)
-        document = Document(doc_id, item.source, item.split, num_pages=1)
+        document = Document(doc_id=doc_id, source=item.source, split=item.split, num_pages=1)
         return collected.truth(document, item, _page_number(item), size)
 
 
@@ -116,7 +118,7 @@ def _collect(text: str, uri: str) -> PageWords:
             continue
         seen.add((token, *sides))
         box = page.place(_numbers(sides, where), f"{where} ({token!r:.40})")
-        words += [Word(part, place, tag=label) for part, place in split_words(token, box)]
+        words += [Word(text=part, box=place, tag=label) for part, place in split_words(token, box)]
     page.words = _with_lines(words)
     return page
 
@@ -144,7 +146,7 @@ def _with_lines(words: list[Word]) -> list[Word]:
     line, numbered = -1, []
     for word, begins in zip(words, line_starts([word.box for word in words]), strict=True):
         line += begins
-        numbered.append(Word(word.text, word.box, line=line, tag=word.tag))
+        numbered.append(Word(text=word.text, box=word.box, line=line, tag=word.tag))
     return numbered
 
 

@@ -36,7 +36,7 @@ def add_words(
         raise malformed(where, f"has {len(texts)} words, but not as many boxes and tags")
     for number, (text, sides, tag, line, block) in enumerate(zip(texts, boxes, tags, *of_words, strict=True)):
         box = page.place(sides, f"{where}, word {number}")
-        page.words.append(Word(text, box, line=line, block=block, tag=tag))
+        page.words.append(Word(text=text, box=box, line=line, block=block, tag=tag))
 
 
 def one_page(collected: PageWords, origin: dict[str, Any], reference: DocumentRef, where: str) -> Truth:

@@ -48,7 +48,7 @@ class _Funsd:
         data = sources.read_bytes(reference.source)
         document = reference.document(sources.content_id(data))
         if not reference.annotation:
-            return Truth(document, pages=())
+            return Truth(document=document, pages=())
         content = json_object(sources.read_bytes(reference.annotation), reference.annotation)
         form = [_entity(entity, where) for where, entity in objects(content, "form", reference.annotation, "entity")]
         if ORIGIN in content:
@@ -105,7 +105,7 @@ def _collect(form: Sequence[_Entity], size: PageSize) -> PageWords:
         starts = line_starts([box for _, box in placed])
         for index, ((text, box), begins) in enumerate(zip(placed, starts, strict=True)):
             line += begins
-            page.words.append(Word(text, box, line=line, block=block, tag=entity.tag(index)))
+            page.words.append(Word(text=text, box=box, line=line, block=block, tag=entity.tag(index)))
     return page
 
 

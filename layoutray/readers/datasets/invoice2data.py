@@ -25,12 +25,12 @@ class _Invoice2Data:
             raise nothing_found(root, "NAME.json, and NAME.pdf or a picture with that name beside it")
         for uri in json_files:
             image = scans.get(without_suffix(uri), "")
-            yield DocumentRef(file_name(uri).stem, source=image or uri, image=image, annotation=uri, split="")
+            yield DocumentRef(key=file_name(uri).stem, source=image or uri, image=image, annotation=uri, split="")
 
     def read(self, reference: DocumentRef) -> Truth:
         doc_id = sources.content_id(sources.read_bytes(reference.source))
         fields = _fields(sources.read_bytes(reference.annotation), reference.annotation)
-        return Truth(reference.document(doc_id, 0, fields), pages=())
+        return Truth(document=reference.document(doc_id, 0, fields), pages=())
 
 
 def _fields(data: bytes, where: str) -> Iterator[Field]:

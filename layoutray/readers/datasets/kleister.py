@@ -22,7 +22,7 @@ _SPLITS = {"train": "train", "dev-0": "dev", "test-A": "test"}
 _ROWS, _VALUES = "in.tsv.xz", "expected.tsv"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """A row of `in.tsv.xz`, and the line of `expected.tsv` that belongs to it.
 
@@ -61,7 +61,7 @@ def read_rows(root: str) -> Iterator[Row]:
             )
         split = _SPLITS[file_name(part).name]
         for number, ((name, text), line) in enumerate(zip(rows, values, strict=True), start=1):
-            yield Row(uri, number, name, text, line, split)
+            yield Row(table=uri, number=number, pdf=name, text=text, values=line, split=split)
 
 
 def fields_of(values: str, where: str) -> tuple[Field, ...]:
@@ -84,12 +84,14 @@ class _Kleister:
             pdf = sources.join(folder_of(folder_of(row.table)), "documents", row.pdf)
             # As JSON in a data: URI, so that the file is not read again for each document.
             annotation = "" if row.values is None else json_uri(row.values, ascii_only=True)
-            yield DocumentRef(file_name(row.pdf).stem, source=pdf, image=pdf, annotation=annotation, split=row.split)
+            yield DocumentRef(
+                key=file_name(row.pdf).stem, source=pdf, image=pdf, annotation=annotation, split=row.split
+            )
 
     def read(self, reference: DocumentRef) -> Truth:
         doc_id = sources.content_id(sources.read_bytes(reference.source))
         line = json_value(sources.read_bytes(reference.annotation), reference.source) if reference.annotation else ""
-        return Truth(reference.document(doc_id, 0, fields_of(line, reference.source)), pages=())
+        return Truth(document=reference.document(doc_id, 0, fields_of(line, reference.source)), pages=())
 
 
 def _rows(uri: str) -> list[tuple[str, str]]:

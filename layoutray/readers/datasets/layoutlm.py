@@ -72,7 +72,9 @@ def _documents(uri: str) -> Iterator[DocumentRef]:
         documents.setdefault(row["doc_id"], []).append(row)
     for doc_id, rows in documents.items():
         annotation = json_uri(sorted(rows, key=lambda row: row["page"]))
-        yield DocumentRef(doc_id, rows[0]["source"], "", annotation, _SPLITS[split[1]])
+        yield DocumentRef(
+            key=doc_id, source=rows[0]["source"], image="", annotation=annotation, split=_SPLITS[split[1]]
+        )
 
 
 def _rows(uri: str) -> Iterator[dict[str, Any]]:

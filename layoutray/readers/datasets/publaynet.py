@@ -47,20 +47,25 @@ class _PubLayNet:
             json_file, annotation = annotated.get(file_name(uri).name, ("", ""))
             split = file_name(json_file).stem if json_file else file_name(folder_of(uri)).name
             yield DocumentRef(
-                file_name(uri).stem, source=uri, image=uri, annotation=annotation, split=_SPLITS.get(split, "")
+                key=file_name(uri).stem, source=uri, image=uri, annotation=annotation, split=_SPLITS.get(split, "")
             )
 
     def read(self, item: DocumentRef) -> Truth:
-        document = Document(sources.content_id(sources.read_bytes(item.source)), item.source, item.split, num_pages=1)
+        document = Document(
+            doc_id=sources.content_id(sources.read_bytes(item.source)),
+            source=item.source,
+            split=item.split,
+            num_pages=1,
+        )
         if not item.annotation:
-            return Truth(document, pages=(), regions=())
+            return Truth(document=document, pages=(), regions=())
         picture = json_object(sources.read_bytes(item.annotation), item.source)
         page = PageWords(PageSize(picture["width"], picture["height"]))
         regions = tuple(
             LabelledArea(label, page.place(sides, f"{item.source}, region {index} ({label})"))
             for index, (label, *sides) in enumerate(picture["regions"])
         )
-        return Truth(document, pages=(), regions=regions, repairs=page.repairs)
+        return Truth(document=document, pages=(), regions=regions, repairs=page.repairs)
 
 
 def _annotated(jsons: Iterable[str], names: Collection[str]) -> dict[str, tuple[str, str]]:

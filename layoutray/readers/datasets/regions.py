@@ -9,7 +9,7 @@ from layoutray.document.tags import OUTSIDE, spans, word_tag
 from layoutray.readers.segments import line_starts, split_words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatedRegion:
     """An annotated rectangle on a page.
 
@@ -63,7 +63,7 @@ def words_of(regions: Sequence[AnnotatedRegion]) -> tuple[list[Word], int]:
         new_line = last if begins else words[-1].line
         line = new_line if region.line is None else region.line
         block = region.block if region.block is not None else words[-1].block if words else 0
-        words.append(Word(text, box, line=line, block=block, tag=tag, group=group))
+        words.append(Word(text=text, box=box, line=line, block=block, tag=tag, group=group))
     return words, len(regions) - len(ordered) - len(set(area_of) - {None})
 
 

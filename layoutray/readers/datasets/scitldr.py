@@ -40,7 +40,7 @@ class _SciTldr:
                     # The line itself, so that the file is not read again for each document.
                     annotation = sources.data_uri("application/json", line.encode())
                     yield DocumentRef(
-                        str(number),
+                        key=str(number),
                         source=f"{uri}#{number}",
                         image="",
                         annotation=annotation,

@@ -72,7 +72,11 @@ class _Sroie:
         size = picture_size(data, reference.source) if reference.image else None
         box_file, field_file = _annotations(reference.annotation)
         document = reference.document(sources.content_id(data), fields=_fields(field_file) if field_file else ())
-        return _collect(_rows(box_file), size).truth(document, reference) if box_file else Truth(document, pages=())
+        return (
+            _collect(_rows(box_file), size).truth(document, reference)
+            if box_file
+            else Truth(document=document, pages=())
+        )
 
 
 def _reference(folder: str, key: str, kinds: dict[str, dict[str, str]]) -> DocumentRef:
@@ -80,7 +84,7 @@ def _reference(folder: str, key: str, kinds: dict[str, dict[str, str]]) -> Docum
     box, fields = kinds.get("box", {}).get(key, ""), kinds.get("entities", kinds.get("key", {})).get(key, "")
     name = file_name(folder).name
     split = name if name in ("train", "test") else "train"
-    return DocumentRef(key, source=image or box or fields, image=image, annotation=box or fields, split=split)
+    return DocumentRef(key=key, source=image or box or fields, image=image, annotation=box or fields, split=split)
 
 
 def _annotations(annotation: str) -> tuple[str, str]:
@@ -143,7 +147,7 @@ def _collect(rows: list[_Row], size: PageSize | None) -> PageWords:
         before = page.repairs
         box = page.place(row.sides, f"{row.where} ({row.text!r:.40})")
         page.repairs = before + (page.repairs > before or row.reversed_corners)
-        page.words += [Word(word, place, line=line) for word, place in split_words(row.text, box)]
+        page.words += [Word(text=word, box=place, line=line) for word, place in split_words(row.text, box)]
         line += 1
     return page
 

@@ -35,7 +35,13 @@ class _Synthetic:
             raise nothing_found(root, "index.json that names pages")
         for key in sorted(splits):
             image = sources.join(root, "images", f"{key}.png")
-            yield DocumentRef(key, image, image, sources.join(root, "annotations", f"{key}.json"), splits[key])
+            yield DocumentRef(
+                key=key,
+                source=image,
+                image=image,
+                annotation=sources.join(root, "annotations", f"{key}.json"),
+                split=splits[key],
+            )
 
     def read(self, reference: DocumentRef) -> Truth:
         data = sources.read_bytes(reference.source)
@@ -50,7 +56,7 @@ class _Synthetic:
                 raise malformed(place, str(error)) from error
             box = page.place(numbers(word.get("box"), place), f"{place} ({text!r:.40})")
             group = member(word, "group", int, place) if "group" in word else None
-            page.words.append(Word(text, box, line=member(word, "line", int, place), tag=tag, group=group))
+            page.words.append(Word(text=text, box=box, line=member(word, "line", int, place), tag=tag, group=group))
         fields = member(annotation, "fields", dict, where)
         values = (Field(name, member(fields, name, str, where)) for name in fields)
         return page.truth(reference.document(sources.content_id(data), fields=values), reference)

@@ -109,7 +109,7 @@ def _collect(receipt: dict[str, Any], classes: dict[str, str], where: str) -> Pa
     line = -1
     for (text, box, block, tag), begins in zip(placed, line_starts([box for _, box, _, _ in placed]), strict=True):
         line += begins
-        page.words.append(Word(text, box, line=line, block=block, tag=tag))
+        page.words.append(Word(text=text, box=box, line=line, block=block, tag=tag))
     return page
 
 

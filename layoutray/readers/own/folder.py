@@ -16,12 +16,14 @@ class _Folder:
     tags = ""
 
     def discover(self, root: str) -> Iterator[DocumentRef]:
-        references = (DocumentRef(uri, uri, uri, annotation="", split="") for uri in sources.list_files(root))
+        references = (
+            DocumentRef(key=uri, source=uri, image=uri, annotation="", split="") for uri in sources.list_files(root)
+        )
         return require_any(references, root, "any file whose name does not start with a dot")
 
     def read(self, reference: DocumentRef) -> Truth:
         doc_id = sources.content_id(sources.read_bytes(reference.source))
-        return Truth(reference.document(doc_id, num_pages=0), pages=())
+        return Truth(document=reference.document(doc_id, num_pages=0), pages=())
 
 
 READER = _Folder()

@@ -110,7 +110,9 @@ class _LabelStudio:
             image = first.origin.get("image", pictures.get(_name(first.data), ""))
             source = first.origin.get("source") or image or first.where
             annotation = json_uri([asdict(pages[number]) for number in sorted(pages)], ascii_only=True)
-            yield DocumentRef(key, source, image, annotation, split=first.origin.get("split", ""))
+            yield DocumentRef(
+                key=key, source=source, image=image, annotation=annotation, split=first.origin.get("split", "")
+            )
 
     def read(self, reference: DocumentRef) -> Truth:
         values = json_value(sources.read_bytes(reference.annotation), reference.source)
@@ -228,7 +230,7 @@ def _regions(task: _Task, size: PageSize, page: PageWords) -> Iterator[Annotated
         texts = value.get("text", [])
         text = " ".join(map(str, texts)) if isinstance(texts, list) else str(texts)
         word_data = _word_data(name, task.origin, index)
-        yield AnnotatedRegion(box, _label(value, where), text, group=groups.get(name), **word_data)
+        yield AnnotatedRegion(box=box, label=_label(value, where), text=text, group=groups.get(name), **word_data)
 
 
 def _groups(result: Sequence[Any], names: Sequence[str]) -> dict[str, int]:

@@ -31,7 +31,13 @@ class _Reviewed:
         for document in (document for uri in files for document in _documents(uri)):
             content = json_uri(document)
             page = json.loads(document["pages"][0]) if document["pages"] else {"image": "", "split": ""}
-            reference = DocumentRef(document["doc_id"], document["source"], page["image"], content, split=page["split"])
+            reference = DocumentRef(
+                key=document["doc_id"],
+                source=document["source"],
+                image=page["image"],
+                annotation=content,
+                split=page["split"],
+            )
             found[document["doc_id"]] = reference
         if not found:
             raise nothing_found(root, f"{REVIEW_FILE} or reviewed.jsonl with a document that a person has finished")
@@ -39,7 +45,9 @@ class _Reviewed:
 
     def read(self, reference: DocumentRef) -> Truth:
         document = json_object(sources.read_bytes(reference.annotation), reference.source)
-        return Truth(truth.document_of(document, reference.split), truth.pages_of(document, reference.split))
+        return Truth(
+            document=truth.document_of(document, reference.split), pages=truth.pages_of(document, reference.split)
+        )
 
 
 def _is_review(name: str) -> bool:

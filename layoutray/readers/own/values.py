@@ -49,12 +49,12 @@ class _Values:
             raise nothing_found(root, f"{' or '.join(_TABLES)} beside the files whose values it has")
         for table in tables:
             for uri, fields in _documents(table, files).items():
-                yield DocumentRef(uri, uri, uri, json_uri(fields), split="")
+                yield DocumentRef(key=uri, source=uri, image=uri, annotation=json_uri(fields), split="")
 
     def read(self, reference: DocumentRef) -> Truth:
         doc_id = sources.content_id(sources.read_bytes(reference.source))
         fields = (Field(*value) for value in json.loads(sources.read_bytes(reference.annotation)))
-        return Truth(reference.document(doc_id, 0, fields), pages=())
+        return Truth(document=reference.document(doc_id, 0, fields), pages=())
 
 
 def _documents(table: str, files: set[str]) -> dict[str, list[_Value]]:

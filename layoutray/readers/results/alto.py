@@ -56,7 +56,9 @@ def _page(page: Element, unit: str, program: tuple[str, str], where: str) -> Res
     elif unit != "pixel":
         raise malformed(where, f"lacks `WIDTH` or `HEIGHT`, without which boxes in the unit {unit} have no place")
     stated = int(number) if number is not None and number.is_integer() else None
-    return ResultPage(list(_words(page, where)), stated, size, pixels, *program)
+    engine, version = program
+    words = list(_words(page, where))
+    return ResultPage(words=words, number=stated, size=size, pixels=pixels, engine=engine, version=version)
 
 
 def _references(page: Element) -> list[str]:
@@ -99,7 +101,7 @@ def _word(string: Element, line: int, block: int, where: str) -> ResultWord:
     sides = None
     if left is not None and top is not None and width is not None and height is not None:
         sides = (left, top, left + width, top + height)
-    return ResultWord(text, sides, _number(string, "WC", place), line, block)
+    return ResultWord(text=text, sides=sides, confidence=_number(string, "WC", place), line=line, block=block)
 
 
 def _hyphenated(word: ResultWord, hyphen: Element, where: str) -> ResultWord:

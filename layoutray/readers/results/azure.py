@@ -44,7 +44,7 @@ def _page(page: dict[str, Any], paragraphs: TextSpans, version: str, where: str)
         for start, _ in [_span(member(word, "span", dict, where), where)]
     ]
     in_order = [word for _, word in sorted(words, key=lambda pair: pair[0])]
-    return ResultPage(in_order, member(page, "pageNumber", int, where), *_sizes(page, where), _ENGINE, version)
+    return _result(in_order, member(page, "pageNumber", int, where), page, version, where)
 
 
 def _old_page(page: dict[str, Any], version: str, where: str) -> ResultPage:
@@ -53,7 +53,12 @@ def _old_page(page: dict[str, Any], version: str, where: str) -> ResultPage:
         for at, line in enumerate(objects(page, "lines", where))
         for word in objects(line, "words", where)
     ]
-    return ResultPage(words, member(page, "page", int, where), *_sizes(page, where), _ENGINE, version)
+    return _result(words, member(page, "page", int, where), page, version, where)
+
+
+def _result(words: list[ResultWord], number: int, page: dict[str, Any], version: str, where: str) -> ResultPage:
+    size, pixels = _sizes(page, where)
+    return ResultPage(words=words, number=number, size=size, pixels=pixels, engine=_ENGINE, version=version)
 
 
 def _word(word: dict[str, Any], key: str, line: int | None, block: int | None, where: str) -> ResultWord:
@@ -62,7 +67,9 @@ def _word(word: dict[str, Any], key: str, line: int | None, block: int | None, w
     place = f"{where} ({text!r:.40})"
     polygon = "polygon" if "polygon" in word else "boundingBox"
     confidence = number(word["confidence"], "confidence", place) if "confidence" in word else None
-    return ResultWord(text, sides_of(word.get(polygon), polygon, place), confidence, line, block)
+    return ResultWord(
+        text=text, sides=sides_of(word.get(polygon), polygon, place), confidence=confidence, line=line, block=block
+    )
 
 
 def _sizes(page: dict[str, Any], where: str) -> tuple[PageSize, PageSize]:

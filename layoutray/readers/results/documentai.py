@@ -38,7 +38,7 @@ _NUMBERS = {5: "<f4", 6: "<f8"}
 """Little-endian formats of the element types of OpenCV that a matrix has: CV_32F and CV_64F."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Token:
     """A token.
 
@@ -79,16 +79,16 @@ def _page(page: dict[str, Any], text: str, version: str, where: str) -> ResultPa
     lines, blocks = (_spans(page, key, text, where) for key in ("lines", "blocks"))
     words = [
         ResultWord(
-            "".join(token.text for token in run),
-            bounds([side for token in run for side in _moved(token.corners, to_sent)], where),
-            min((token.confidence for token in run if token.confidence is not None), default=None),
-            lines.at(run[0].span[0]),
-            blocks.at(run[0].span[0]),
+            text="".join(token.text for token in run),
+            sides=bounds([side for token in run for side in _moved(token.corners, to_sent)], where),
+            confidence=min((token.confidence for token in run if token.confidence is not None), default=None),
+            line=lines.at(run[0].span[0]),
+            block=blocks.at(run[0].span[0]),
         )
         for run in _runs(sorted((token for token in tokens if token.text), key=lambda token: token.span), lines)
     ]
     stated = member(page, "pageNumber", int, where) if "pageNumber" in page else None
-    return ResultPage(words, stated, size, engine="Google Document AI", version=version)
+    return ResultPage(words=words, number=stated, size=size, engine="Google Document AI", version=version)
 
 
 def _runs(tokens: Sequence[_Token], lines: TextSpans) -> Iterator[list[_Token]]:
@@ -119,11 +119,11 @@ def _token(token: dict[str, Any], text: str, upright: PageSize, where: str) -> _
     place = f"{where} ({written!r:.40})"
     kind = object_or_empty(token, "detectedBreak", where).get("type") or "TYPE_UNSPECIFIED"
     return _Token(
-        (spans[0][0], spans[-1][1]) if spans else (0, 0),
-        written.strip(),
-        written != written.rstrip() or kind != "TYPE_UNSPECIFIED",
-        _corners(member(layout, "boundingPoly", dict, place), upright, place),
-        number(layout["confidence"], "confidence", place) if "confidence" in layout else None,
+        span=(spans[0][0], spans[-1][1]) if spans else (0, 0),
+        text=written.strip(),
+        ends_word=written != written.rstrip() or kind != "TYPE_UNSPECIFIED",
+        corners=_corners(member(layout, "boundingPoly", dict, place), upright, place),
+        confidence=number(layout["confidence"], "confidence", place) if "confidence" in layout else None,
     )
 
 

@@ -38,7 +38,7 @@ _HEAD = 2048  # bytes in which the encoding is declared
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Element:
     """An open element. `kind`: its hOCR class; empty for others. `serial`: its position among all elements."""
 
@@ -68,7 +68,7 @@ class _Result:
             stated, sides = page.properties.get("ppageno", []), self._numbers(page, "bbox", 4)
             number = int(stated[0]) + 1 if len(stated) == 1 and stated[0].isdecimal() else None
             size = PageSize(sides[2], sides[3]) if sides else None
-            pages.append(ResultPage(words, number, size, engine=engine, version=version))
+            pages.append(ResultPage(words=words, number=number, size=size, engine=engine, version=version))
         return pages
 
     def tag(self, markup: str) -> None:
@@ -102,7 +102,12 @@ class _Result:
             raise malformed(self._where, f"elements are nested more than {_MAX_DEPTH} deep")
         attributes = _attributes(markup)
         kind = next((kind for kind in attributes.get("class", "").split() if kind in _KINDS), "")
-        element = _Element(name, kind, next(self._serials), _properties(attributes.get("title", "")) if kind else {})
+        element = _Element(
+            tag=name,
+            kind=kind,
+            serial=next(self._serials),
+            properties=_properties(attributes.get("title", "")) if kind else {},
+        )
         self._open.append(element)
         if kind == _PAGE:
             self._pages.append((element, []))
@@ -125,11 +130,11 @@ class _Result:
         line = self._innermost(_LINES) or area
         confidence = self._numbers(element, "x_wconf", 1)
         return ResultWord(
-            " ".join("".join(element.texts).split()),
-            self._numbers(element, "bbox", 4),
-            confidence[0] / 100 if confidence else None,
-            line.serial if line else -1,
-            area.serial if area else -1,
+            text=" ".join("".join(element.texts).split()),
+            sides=self._numbers(element, "bbox", 4),
+            confidence=confidence[0] / 100 if confidence else None,
+            line=line.serial if line else -1,
+            block=area.serial if area else -1,
         )
 
     def _words(self) -> list[ResultWord]:

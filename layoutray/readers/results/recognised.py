@@ -42,7 +42,7 @@ _CLEARLY_WIDE = 3
 """Characters of a word that is wider than high wherever text runs across."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResultWord:
     """A word of a result, or several words of one line in one box.
 
@@ -62,7 +62,7 @@ class ResultWord:
     block: Hashable = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResultPage:
     """A page of a result.
 
@@ -123,7 +123,13 @@ class ResultReader:
         )
         stems = ((uri, self._stem(uri)) for uri in results)
         references = (
-            DocumentRef(file_name(stem).name, scans.get(stem, uri), scans.get(stem, ""), annotation=uri, split="")
+            DocumentRef(
+                key=file_name(stem).name,
+                source=scans.get(stem, uri),
+                image=scans.get(stem, ""),
+                annotation=uri,
+                split="",
+            )
             for uri, stem in stems
         )
         names = " or ".join(f"NAME{suffix}" for suffix in self._suffixes)
@@ -200,10 +206,15 @@ def _place(stated: ResultPage, frame: PictureFrame | None, where: str) -> _Place
             raise malformed(place, f"the confidence is {word.confidence} of 1, expected 0 to 1")
         box = words.place(word.sides, place)
         line, block = lines.setdefault(word.line, len(lines)), blocks.setdefault(word.block, len(blocks))
-        words.words += [Word(part, its_box, word.confidence, line, block) for part, its_box in split_words(text, box)]
+        words.words += [
+            Word(text=part, box=its_box, confidence=word.confidence, line=line, block=block)
+            for part, its_box in split_words(text, box)
+        ]
     whole = PageSize(*(max(round(side), 1) for side in (pixels.width, pixels.height)))
     program = " ".join(filter(None, (result.engine, result.version))) or "another program"
-    origin = Provenance("annotation", f"a recognition result of {program}", result.engine, result.version)
+    origin = Provenance(
+        words="annotation", reason=f"a recognition result of {program}", engine=result.engine, version=result.version
+    )
     return _Placed(words, whole, origin)
 
 

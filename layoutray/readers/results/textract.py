@@ -51,7 +51,9 @@ def _page(page: _Block, by_id: Mapping[str, _Block], version: str, where: str) -
         if word.get("BlockType") == "WORD"
     ]
     stated = member(page, "Page", int, where) if "Page" in page else None
-    return ResultPage(words, stated, PageSize(1, 1), NOMINAL, "Amazon Textract", version)
+    return ResultPage(
+        words=words, number=stated, size=PageSize(1, 1), pixels=NOMINAL, engine="Amazon Textract", version=version
+    )
 
 
 def _lines(page: _Block, by_id: Mapping[str, _Block], where: str) -> Iterator[tuple[str, _Block]]:
@@ -89,7 +91,7 @@ def _word(word: _Block, line: str, block: str, where: str) -> ResultWord:
     else:
         points = [{"x": point.get("X"), "y": point.get("Y")} for point in objects(geometry, "Polygon", place)]
         sides = sides_of(points, "Polygon", place)
-    return ResultWord(text, sides, confidence, line, block)
+    return ResultWord(text=text, sides=sides, confidence=confidence, line=line, block=block)
 
 
 READER = ResultReader("textract", (".json",), _pages)

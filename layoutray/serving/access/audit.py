@@ -18,7 +18,7 @@ from layoutray.errors import ApiError
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class AuditRecord:
     """One line. The request fills in what becomes known.
 
@@ -56,7 +56,7 @@ class AuditLog:
     @contextmanager
     def record(self, key: str, path: str, request_id: str = "") -> Generator[AuditRecord]:
         """Write a line after the `with` block, with its time and its error, if there is one."""
-        record = AuditRecord(_now(), key, path, request_id)
+        record = AuditRecord(time=_now(), key=key, path=path, request_id=request_id)
         started = time.perf_counter()
         try:
             yield record
@@ -72,7 +72,7 @@ class AuditLog:
 
     def refused(self, key: str, path: str, request_id: str, refusal: ApiError) -> None:
         """Write the line of a request that was refused before it was a request for a document."""
-        self._write(AuditRecord(_now(), key, path, request_id, outcome=refusal.code))
+        self._write(AuditRecord(time=_now(), key=key, path=path, request_id=request_id, outcome=refusal.code))
 
     def _write(self, record: AuditRecord) -> None:
         if not self._file:

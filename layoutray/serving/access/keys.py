@@ -57,7 +57,7 @@ _NO_HASH = hashlib.sha256(secrets.token_bytes(32)).hexdigest()
 """Compared with when there is no such name, so that the time does not tell whether there is."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
     """What is known of a key.
 
@@ -206,13 +206,13 @@ def seconds_until_tomorrow() -> float:
 
 def _key(row: RowMapping) -> Key:
     return Key(
-        row["name"],
-        tuple(row["scopes"].split()),
-        row["pages_per_day"],
-        row["requests_per_minute"],
-        row["created"],
-        row["revoked"],
-        row["pages"] or 0,
+        name=row["name"],
+        scopes=tuple(row["scopes"].split()),
+        pages_per_day=row["pages_per_day"],
+        requests_per_minute=row["requests_per_minute"],
+        created=row["created"],
+        revoked=row["revoked"],
+        pages_today=row["pages"] or 0,
     )
 
 

@@ -137,8 +137,18 @@ def test_words_and_boxes_need_no_picture(client: httpx.Client, settings: ServeSe
     response = client.post("/v1/extract", json=as_request(image, words))
     assert response.status_code == 200, response.text
     boxes = [Box.from_pixels(word["box"], *image.size) for word in words]
-    read = tuple(Word(word["text"], box) for word, box in zip(words, boxes, strict=True))
-    page = Page("", 1, *image.size, read, "", "", "", Provenance("annotation", ""))
+    read = tuple(Word(text=word["text"], box=box) for word, box in zip(words, boxes, strict=True))
+    page = Page(
+        doc_id="",
+        number=1,
+        width=image.width,
+        height=image.height,
+        words=read,
+        source="",
+        image="",
+        split="",
+        provenance=Provenance(words="annotation", reason=""),
+    )
     (expected,) = Extractor.load(settings.checkpoint).extract([page])
     assert listed(response.json()) == plain(expected)
     assert response.json()["timings"]["ocr_ms"] == 0
@@ -276,7 +286,9 @@ def test_overload_and_time_out_are_told_apart_and_leave_nothing_behind(settings:
         crowded.paste(page, (column * page.width, row * page.height))
     slow = encoded(crowded, "PNG")
     limits = Limits(timeout_s=5, max_queued_requests=0)
-    recognition = Recognition("tesserocr", TesseractSettings(preprocessing=Preprocessing(width=0, clahe=0)))
+    recognition = Recognition(
+        engine="tesserocr", settings=TesseractSettings(preprocessing=Preprocessing(width=0, clahe=0))
+    )
     tight = replace(settings, limits=limits, recognition=recognition, ocr_replicas=1, port=free_port())
     file: dict[str, Any] = {"url": "/v1/extract", "files": {"file": ("page", slow)}}
     words: dict[str, Any] = {"url": "/v1/extract", "json": as_request(*rendered())}

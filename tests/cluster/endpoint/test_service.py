@@ -59,7 +59,7 @@ class _Reader:
         except asyncio.CancelledError:
             self.cancelled.append(number)
             raise
-        return Outcome(None)
+        return Outcome(page=None)
 
 
 def test_no_page_is_read_any_more_when_the_document_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,7 +49,7 @@ def test_a_line_of_blanks_has_no_characters() -> None:
 def test_confidence_is_that_of_the_surest_step() -> None:
     scores = np.concatenate([line("1", sure=0.5), line("1", sure=0.8)])
     reading = Decoder(CLASSES).decode(scores)
-    assert reading.characters == [Character("1", 0, 2, pytest.approx(0.8), 0.0)]
+    assert reading.characters == [Character(text="1", start=0, end=2, confidence=pytest.approx(0.8), space_before=0.0)]
     assert reading.confidence == pytest.approx(0.8)
     assert reading.with_confidence(0.6).confidence == pytest.approx(0.6)
 

@@ -22,7 +22,7 @@ def drawn(*bars: tuple[int, int], width: int = 200) -> np.ndarray:
 def characters(text: str, *bars: tuple[int, int], spaces: tuple[int, ...] = (), width: int = 200) -> Reading:
     """One character over each bar; `spaces` numbers the characters that have a space before them."""
     found = [
-        Character(letter, start, end, 0.5, 0.9 if number in spaces else 0.0)
+        Character(text=letter, start=start, end=end, confidence=0.5, space_before=0.9 if number in spaces else 0.0)
         for number, (letter, (start, end)) in enumerate(zip(text, bars, strict=True))
     ]
     return Reading(found, np.zeros((width, 1), np.float32), {})
@@ -107,7 +107,10 @@ def test_characters_that_touch_are_cut_in_the_middle() -> None:
 
 
 def test_a_word_beyond_the_last_column_has_a_box() -> None:
-    found = [Character("a", 4, 6, 0.5, 0.0), Character("b", 200, 200, 0.5, 0.9)]
+    found = [
+        Character(text="a", start=4, end=6, confidence=0.5, space_before=0.0),
+        Character(text="b", start=200, end=200, confidence=0.5, space_before=0.9),
+    ]
     words = words_of(Reading(found, np.zeros((200, 1), np.float32), {}), drawn((0, 12)))
     assert [word.text for word in words] == ["a", "b"]
     assert np.isfinite([side for word in words for side in word.sides]).all()

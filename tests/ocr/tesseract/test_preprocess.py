@@ -14,7 +14,7 @@ OFF = Preprocessing(width=0, clahe=0)
 
 
 def box_on_page(prepared: Prepared, box: Box) -> Box:
-    (word,) = prepared.on_page([Word("x", box)])
+    (word,) = prepared.on_page([Word(text="x", box=box)])
     return word.box
 
 

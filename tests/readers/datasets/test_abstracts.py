@@ -114,7 +114,7 @@ def test_a_folder_without_pdfs_is_refused(tmp_path: Path) -> None:
 )
 def test_a_shipped_paper_has_its_abstract(data_root: Path, paper: str, first: str, last: str, words: int) -> None:
     uri = str(data_root / f"docbank/DocBank_samples/{paper}_black.pdf")
-    truth = READER.read(DocumentRef(uri, uri, uri, "", ""))
+    truth = READER.read(DocumentRef(key=uri, source=uri, image=uri, annotation="", split=""))
     (abstract,) = (field.value for field in truth.document.fields)
     assert abstract.startswith(first)
     assert abstract.endswith(last)

@@ -3,7 +3,7 @@ from layoutray.readers.datasets.regions import AnnotatedRegion, words_of
 
 
 def region(x: float, y: float, label: str = "O", text: str = "", width: float = 0.08, **known: int) -> AnnotatedRegion:
-    return AnnotatedRegion(Box(x, y, x + width, y + 0.04), label, text, **known)
+    return AnnotatedRegion(box=Box(x, y, x + width, y + 0.04), label=label, text=text, **known)
 
 
 def known(texts: str) -> list[AnnotatedRegion]:
@@ -16,20 +16,23 @@ def texts_and_tags(*regions: AnnotatedRegion) -> list[tuple[str, str | None]]:
 
 
 def test_an_area_labels_the_words_whose_centres_it_holds_as_one_entity() -> None:
-    area = AnnotatedRegion(Box(0.13, 0.05, 0.33, 0.2), "name")
+    area = AnnotatedRegion(box=Box(0.13, 0.05, 0.33, 0.2), label="name")
     assert texts_and_tags(*known("by ACME Corp to"), area) == [
         ("by", "O"),
         ("ACME", "B-name"),
         ("Corp", "I-name"),
         ("to", "O"),
     ]
-    inner = AnnotatedRegion(Box(0.2, 0.1, 0.3, 0.15), "kind")
+    inner = AnnotatedRegion(box=Box(0.2, 0.1, 0.3, 0.15), label="kind")
     assert [tag for _, tag in texts_and_tags(*known("by ACME Corp to"), area, inner)] == ["O", "B-name", "B-kind", "O"]
 
 
 def test_an_area_goes_before_what_its_words_were_labelled_as() -> None:
     words = [region(0.1 * n, 0.1, "wrong", text, number=n, line=0, block=0, entity=0) for n, text in enumerate("ab")]
-    assert texts_and_tags(*words, AnnotatedRegion(Box(0, 0, 1, 1), "right")) == [("a", "B-right"), ("b", "I-right")]
+    assert texts_and_tags(*words, AnnotatedRegion(box=Box(0, 0, 1, 1), label="right")) == [
+        ("a", "B-right"),
+        ("b", "I-right"),
+    ]
 
 
 def test_areas_around_nothing_and_words_without_text_come_to_nothing() -> None:
@@ -71,7 +74,7 @@ def test_added_words_stand_beside_those_of_their_line_or_below_those_above() -> 
 def test_words_of_one_label_are_one_entity_unless_they_came_as_two() -> None:
     def tags(*entities: int | None) -> list[str | None]:
         regions = [
-            AnnotatedRegion(Box(0, 0, 1, 1), "item", "w", number=n, line=0, block=0, entity=entity)
+            AnnotatedRegion(box=Box(0, 0, 1, 1), label="item", text="w", number=n, line=0, block=0, entity=entity)
             for n, entity in enumerate(entities)
         ]
         return [word.tag for word in words_of(regions)[0]]

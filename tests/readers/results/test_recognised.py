@@ -23,13 +23,21 @@ def pages_of(data: bytes, where: str) -> list[ResultPage]:
         if row.startswith("="):
             number, *size = (float(part) for part in row[1:].split())
             words = []
-            pages.append(ResultPage(words, int(number) or None, PageSize(*size) if size else None, engine="eye"))
+            pages.append(
+                ResultPage(
+                    words=words, number=int(number) or None, size=PageSize(*size) if size else None, engine="eye"
+                )
+            )
         elif not pages:
             raise malformed(where, "a word before the first page")
         else:
             text, *sides = row.split("|")
             confidence = float(sides.pop()) if len(sides) == 5 else None
-            words.append(ResultWord(text, [float(side) for side in sides] or None, confidence, line=text[:1]))
+            words.append(
+                ResultWord(
+                    text=text, sides=[float(side) for side in sides] or None, confidence=confidence, line=text[:1]
+                )
+            )
     return pages
 
 

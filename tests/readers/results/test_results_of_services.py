@@ -27,7 +27,7 @@ from tests.readers.native import only, put, put_picture
 from tests.readers.results.files import Json, azure, documentai, lines_of, textract
 
 WRITERS: dict[str, Callable[..., Json]] = {"textract": textract, "azure": azure, "documentai": documentai}
-SCHEMA = {"total": FieldType("amount"), "date": FieldType("date"), "shop": FieldType("name")}
+SCHEMA = {"total": FieldType(type="amount"), "date": FieldType(type="date"), "shop": FieldType(type="name")}
 
 
 def ingested(reader: str, root: Path, out: Path) -> tuple[DataSet, list[DeadLetter]]:
@@ -61,7 +61,13 @@ def test_fields_tag_the_words_of_a_result_and_a_damaged_one_is_one_dead_letter(t
     assert sizes.keys() == {"one.json", "two.png"}
     assert sizes["two.png"] == (300, 400)
     task = Entities(fields=SCHEMA)
-    encoder = Encoder(task, 48, labels_for(task, [data_set]), vocabulary().inner.to_str(), (data_set,))
+    encoder = Encoder(
+        task=task,
+        max_length=48,
+        labels=labels_for(task, [data_set]),
+        vocabulary=vocabulary().inner.to_str(),
+        data_sets=(data_set,),
+    )
     examples, dead = encoder(shards.read(data_set.pages, PAGES))
     assert dead == []
     labels = {

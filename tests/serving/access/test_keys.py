@@ -76,7 +76,10 @@ def test_a_key_that_another_process_revokes_is_refused_at_once(store: KeyStore, 
 
 
 def test_admin_includes_the_other_scopes() -> None:
-    admin, reader = (Key("k", scopes, None, None, 0.0) for scopes in (("admin",), ("extract",)))
+    admin, reader = (
+        Key(name="k", scopes=scopes, pages_per_day=None, requests_per_minute=None, created=0.0)
+        for scopes in (("admin",), ("extract",))
+    )
     assert admin.may(["jobs"])
     assert reader.may(["jobs", "extract"])
     assert not reader.may(["jobs"])

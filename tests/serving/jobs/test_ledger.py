@@ -284,7 +284,15 @@ def test_a_ledger_that_was_made_without_sqlalchemy_goes_on(place: LedgerPlace) -
     assert known is not None
     assert known.ocr == 1.5
     assert status(ledger, older_ledgers.JOB).pages.done == 3
-    asyncio.run(pages.put(2, Outcome(None, problem=Problem("unreadable", "render", "no", False, 2))))
+    asyncio.run(
+        pages.put(
+            2,
+            Outcome(
+                page=None,
+                problem=Problem(code="unreadable", stage="render", message="no", retryable=False, page_number=2),
+            ),
+        )
+    )
     assert [line["number"] for line in page_results(ledger.database, older_ledgers.JOB, 0, 9)] == [1, 2]
     assert ledger.finish(document, "answered", {"answer": 2})
     assert webhooks.secret("acme") == "whsec_old"

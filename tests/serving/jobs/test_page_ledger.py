@@ -15,10 +15,27 @@ from tests.serving.ledger_places import LedgerPlace
 
 
 def outcome(text: str = "secretword") -> Outcome:
-    word = Word(text, Box(0.1, 0.2, 0.3, 0.4), 0.9, 1, 2)
-    page = Page("same", 1, 10, 20, (word,), "a.png", "", "", Provenance("ocr", "a picture", "engine", "1", "{}"))
-    entity = Entity("total", text, 0.5, (Region(1, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)),), (0,), 0.25)
-    return Outcome(page, (entity,), ocr=1.5, model=0.25)
+    word = Word(text=text, box=Box(0.1, 0.2, 0.3, 0.4), confidence=0.9, line=1, block=2)
+    page = Page(
+        doc_id="same",
+        number=1,
+        width=10,
+        height=20,
+        words=(word,),
+        source="a.png",
+        image="",
+        split="",
+        provenance=Provenance(words="ocr", reason="a picture", engine="engine", version="1", settings="{}"),
+    )
+    entity = Entity(
+        type="total",
+        content=text,
+        confidence=0.5,
+        bounding_regions=(Region(1, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)),),
+        words=(0,),
+        reading_confidence=0.25,
+    )
+    return Outcome(page=page, entities=(entity,), ocr=1.5, model=0.25)
 
 
 def opened(ledger: Ledger, *addresses: str) -> WaitingDocument:
@@ -74,10 +91,19 @@ def counts(ledger: Ledger, job: str) -> tuple[int, int]:
 
 def test_another_attempt_gets_the_page_as_it_was(ledger: Ledger, place: LedgerPlace) -> None:
     document = opened(ledger, "s3://b/a")
-    failed = Outcome(None, problem=Problem("unreadable", "render", "no", False, 2))
+    failed = Outcome(
+        page=None, problem=Problem(code="unreadable", stage="render", message="no", retryable=False, page_number=2)
+    )
     put(ledger, document, 1, outcome())
     put(ledger, document, 2, failed)
-    put(ledger, document, 3, Outcome(None, problem=Problem("timeout", "ocr", "later", True, 3)))
+    put(
+        ledger,
+        document,
+        3,
+        Outcome(
+            page=None, problem=Problem(code="timeout", stage="ocr", message="later", retryable=True, page_number=3)
+        ),
+    )
     again = place.open()
     assert get(again, document, 1) == outcome()
     assert get(again, document, 2) == failed
@@ -119,7 +145,14 @@ def test_words_of_pages_are_forgotten_when_no_document_with_them_waits(ledger: L
     second = ledger.next(())
     assert second is not None
     assert get(ledger, second, 1) == outcome(), "equal pages are answered once"
-    put(ledger, second, 2, Outcome(None, problem=Problem("unreadable", "render", "no", False, 2)))
+    put(
+        ledger,
+        second,
+        2,
+        Outcome(
+            page=None, problem=Problem(code="unreadable", stage="render", message="no", retryable=False, page_number=2)
+        ),
+    )
     ledger.finish(second, "answered", {})
     assert get(ledger, second, 1) is None
     assert len(lines(ledger, first.job)) == 2
