@@ -1,10 +1,9 @@
 """What a run tells from its opening on: parameters that tell its recipe from others, and where it comes from."""
 
 import getpass
-import shlex
 
 from layoutray.recipe import recipes
-from layoutray.tracking.opening import command_line, command_tags, encoder_of, flat, recipe_parameters
+from layoutray.tracking.opening import command_tags, encoder_of, flat, recipe_parameters
 from tests.jobs import recipe
 
 
@@ -41,23 +40,6 @@ def test_an_encoder_of_the_transformers_library_is_called_as_there() -> None:
 
 def test_a_long_list_is_its_length() -> None:
     assert flat({"a": {"b": [*range(31)], "c": (1, 2)}}) == {"a.b": "31 values", "a.c": "(1, 2)"}
-
-
-def test_a_shell_reads_the_command_back_without_passwords() -> None:
-    arguments = [
-        "small",
-        "my examples",
-        "--tracking-uri",
-        "http://someone:s3cret@host:5000",
-        "--set",
-        "task={name='a'}",
-    ]
-    command = command_line("layoutray finetune", arguments)
-    assert shlex.split(command) == [
-        *("layoutray", "finetune", "small", "my examples"),
-        *("--tracking-uri", "http://host:5000", "--set", "task={name='a'}"),
-    ]
-    assert command_line("layoutray demo", []) == "layoutray demo"
 
 
 def test_the_tags_name_the_verb_the_person_and_the_command() -> None:
