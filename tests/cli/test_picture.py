@@ -95,8 +95,8 @@ def test_a_model_that_labels_no_words_is_sure_of_none(tmp_path: Path, capsys: py
 
 def test_only_png_files_are_written(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["picture", "curves", "run", "--out", "curves.pdf"])
-    assert "curves.pdf does not end in .png" in capsys.readouterr().err
+        main(["picture", "attention", "model", "pages", "--out", "attention.pdf"])
+    assert "attention.pdf does not end in .png" in capsys.readouterr().err
 
 
 def test_an_unknown_name_is_refused_with_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:

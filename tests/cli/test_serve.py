@@ -20,15 +20,16 @@ def checkpoint(tmp_path: Path) -> str:
 
 
 def test_an_option_is_a_setting_in_its_own_unit(checkpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    served: list[ServeSettings] = []
-    monkeypatch.setattr(serve, "serve", lambda settings, _: served.append(settings))
+    def settings_of(arguments: list[str]) -> ServeSettings:
+        settings, _ = serve.parts(vars(serve.parser().parse_args(arguments)))
+        return settings
+
     monkeypatch.chdir(Path(checkpoint).parent)
-    serve.main([checkpoint])
+    default = settings_of([checkpoint])
     limits = ["--keep-jobs", "0.5", "--timeout", "7"]
     replicas = ["--gpus", "0", "--max-ocr-replicas", "3", "--model", "invoices=checkpoint", "--port", "9"]
     jobs = ["--jobs", "j", "--job-prefixes", "s3://a/b", "s3://c/d", "--keys", "keys"]
-    serve.main(["checkpoint", *limits, *replicas, *jobs])
-    default, given = served
+    given = settings_of(["checkpoint", *limits, *replicas, *jobs])
     assert default == ServeSettings(checkpoint, recognition=load_ingest("ingest-folder", []).recognition)
     assert given == replace(
         default,
