@@ -8,12 +8,12 @@ from layoutray.nn.rich_attention import RichAxis
 from layoutray.nn.rich_band import add_rich_scores
 
 
-@pytest.mark.parametrize("band", [Band(2), Band(2, whole=5)])
 def axis_of(*values: torch.Tensor) -> RichAxis:
     """The values in the order of the attributes."""
     return RichAxis(**dict(zip((field.name for field in fields(RichAxis)), values, strict=True)))
 
 
+@pytest.mark.parametrize("band", [Band(2), Band(2, whole=5)])
 def test_gradients_equal_numerical_ones(band: Band) -> None:
     torch.manual_seed(0)
     length = 5
