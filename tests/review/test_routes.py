@@ -52,7 +52,7 @@ def test_words_and_picture_of_a_page_read_no_value_of_the_document(store: Review
     number = store.add(answered("no values"))
     with store.database.transaction() as database:
         for table in ("said", "current"):
-            database.execute(f"UPDATE {table} SET content = 'no JSON' WHERE document = ?", (number,))
+            database.exec_driver_sql(f"UPDATE {table} SET content = 'no JSON' WHERE document = ?", (number,))
     page = f"/review/documents/{number}/pages/1"
     assert client.get(page).json()
     assert client.get(f"{page}/picture").headers["Content-Type"] == "image/jpeg"
