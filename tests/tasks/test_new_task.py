@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from layoutray import checkpoint, config, tasks
+from layoutray.errors import RecipeError
 from layoutray.recipe import recipes
 from layoutray.recipe.recipes import Recipe
 from layoutray.tasks import AnswersFields, HasDecoder, TagsWords, Task, WritesTexts

@@ -101,7 +101,7 @@ def pages_charged(
         broken: kind of changes that fail for a while, after `keys ` or `jobs `, which name the file.
         query: of the submission.
     """
-    monkeypatch.setattr(jobs, "_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(runner, "_WAIT_SECONDS", 0.05)
     monkeypatch.setattr(ledger_loop, "_LOOK_SECONDS", 0.05)
     settings = replace(endpoint, keys=str(folder / "keys.db"), jobs=str(folder / "jobs.db"))
     with closing(KeyStore.open(settings.keys, create=True)) as store, processing(settings) as client:
