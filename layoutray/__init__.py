@@ -45,7 +45,6 @@ __all__ = [
 ]
 
 PLACES = {
-    "__version__": "version:VERSION",
     "encode": "cli.encode:encode",
     "evaluate": "cli.evaluate:measure",
     "finetune": "cli.train:train",
@@ -63,6 +62,8 @@ PLACES = {
 
 def __getattr__(name: str) -> Any:
     # Imported on first use: some functions import PyTorch and Ray, which takes seconds; the version is read from files.
+    if name == "__version__":
+        return importlib.import_module("layoutray.version").VERSION
     if name not in PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from layoutray.cli.verbs import needs_extra

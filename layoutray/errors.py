@@ -14,6 +14,7 @@ LayoutrayError
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import partial
 from typing import Any, Self
 
 
@@ -140,6 +141,10 @@ class ApiError(LayoutrayError):
         self.headers = dict(headers or {})
         if status == 503 and retryable:
             self.headers |= {"Retry-After": _RETRY_AFTER_SECONDS}
+
+    def __reduce__(self) -> Any:
+        given = {"retryable": self.retryable, "headers": self.headers}
+        return partial(ApiError, self.status, self.code, str(self), **given), ()
 
     def body(self) -> dict[str, Any]:
         """The body of the response, for JSON."""

@@ -5,12 +5,12 @@ import pickle
 import pytest
 
 from layoutray import errors
-from layoutray.errors import RETRYABLE, DocumentError, InputError, LayoutrayError, Reason
+from layoutray.errors import RETRYABLE, ApiError, DocumentError, InputError, LayoutrayError, Reason
 
 SIMPLE = [
     kind
     for kind in vars(errors).values()
-    if isinstance(kind, type) and issubclass(kind, LayoutrayError) and kind is not DocumentError
+    if isinstance(kind, type) and issubclass(kind, LayoutrayError) and kind not in (DocumentError, ApiError)
 ]
 
 
@@ -29,9 +29,15 @@ def test_a_document_error_keeps_reason_stage_and_retryable(reason: Reason) -> No
     assert arrived.retryable is (reason in RETRYABLE)
 
 
+def test_an_api_error_keeps_its_response() -> None:
+    arrived = pickle.loads(pickle.dumps(ApiError(503, "overloaded", "try later", retryable=True, headers={"A": "b"})))
+    assert (arrived.status, arrived.retryable, arrived.headers) == (503, True, {"A": "b", "Retry-After": "2"})
+    assert arrived.body() == {"error": {"code": "overloaded", "message": "try later", "retryable": True}}
+
+
 def test_wrong_input_is_a_value_error_and_everything_is_a_layoutray_error() -> None:
     assert issubclass(InputError, ValueError)
-    assert all(issubclass(kind, LayoutrayError) for kind in [*SIMPLE, DocumentError])
+    assert all(issubclass(kind, LayoutrayError) for kind in [*SIMPLE, DocumentError, ApiError])
 
 
 def test_what_comes_from_the_bytes_is_never_retried() -> None:

@@ -168,7 +168,7 @@ def _tracked(checked: CheckedJob, chosen: TrainOptions) -> Generator[tuple[Run, 
     """The run of a training and its bar on the terminal. The block trains; the run is then closed."""
     job = checked.job
     tracked_training.describe_start(checked)
-    run = tracking.open_run(job, checked.card, chosen.tracking)
+    run = tracking.open_run(job, checked.card, tracked_training.tracking_of(chosen))
     with run.failed_on_error(), ProgressBar(job.recipe.name) as bar:
         yield run, bar
     tracked_training.close_run(job, run, chosen.register)

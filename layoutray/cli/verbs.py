@@ -88,7 +88,7 @@ GROUPS = {
 """Summaries of the groups."""
 
 EXTRAS: Mapping[str, Sequence[str]] = {
-    "ocr": ("benchmark ocr", "export lexicon", "export searchable-pdf"),
+    "ocr": ("benchmark ocr", "export alto", "export hocr", "export lexicon", "export searchable-pdf"),
     "model": ("import", "predict"),
     "tracking": ("rollback",),
     "train": (
@@ -97,7 +97,7 @@ EXTRAS: Mapping[str, Sequence[str]] = {
         *("picture attention", "picture reliability"),
         "picture words",
     ),
-    "serve": ("review", "serve"),
+    "serve": ("review", "serve", "keys create", "keys list", "keys revoke"),
     "all": ("demo",),
 }
 """The verbs that need each extra of `pip install 'layoutray[EXTRA]'`. The other verbs need none."""

@@ -288,7 +288,7 @@ from layoutray.training.reporter import History, JsonLines
 file, examples, out, history = sys.argv[1:]
 heard = History()
 with connect():
-    checked = check(Job(recipes.load(file), examples, out), 2)
+    checked = check(Job(recipe=recipes.load(file), examples=examples, out=out), 2)
     train(checked, Workers(count=2, least=1, cpus=2), partial(lambda path: [JsonLines(path)], history), heard)
 assert heard.series["loss"][-1][0] == 120, "the driver no longer hears of steps"
 """

@@ -308,7 +308,7 @@ from layoutray.cluster.connect import connect
 from layoutray.cluster.ingest import ingest
 from layoutray.recipe.ingest import IngestRecipe
 with connect(cores=1):
-    ingest(sys.argv[1], sys.argv[2], IngestRecipe("folder", pages_per_shard=3))
+    ingest(sys.argv[1], sys.argv[2], IngestRecipe(reader="folder", pages_per_shard=3))
 """
 
 

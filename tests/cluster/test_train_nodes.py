@@ -29,7 +29,7 @@ class Watching(History):
 
 file, examples, out = sys.argv[1:]
 with connect():
-    train(check(Job(recipes.load(file), examples, out), 2), Workers(count=2), list, Watching())
+    train(check(Job(recipe=recipes.load(file), examples=examples, out=out), 2), Workers(count=2), list, Watching())
 """
 
 

@@ -11,15 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from layoutray.cli.verbs import VERBS
 from layoutray.errors import InputError
 
 _PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
-
-if TYPE_CHECKING:
-    from layoutray.tracking.training import Tracking
 
 Options = TypeVar("Options")
 Training = TypeVar("Training", bound="TrainingOptions")
@@ -58,13 +55,6 @@ class TrainingOptions(RecipeOptions):
     max_failures: int
     experiment: str
     tracking_uri: str
-
-    @property
-    def tracking(self) -> "Tracking":
-        """Where its runs go."""
-        from layoutray.tracking.training import Tracking  # imports MLflow
-
-        return Tracking(self.tracking_uri, self.experiment, self.command)
 
 
 @dataclass(frozen=True, kw_only=True)

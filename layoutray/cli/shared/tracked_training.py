@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 from layoutray import checkpoint
 from layoutray.cli.shared import terminal
+from layoutray.cli.shared.options import TrainingOptions
 from layoutray.tracking import registered, runs
 from layoutray.tracking import training as tracking
 from layoutray.tracking.runs import Run
+from layoutray.tracking.training import Tracking
 from layoutray.training.inputs import CheckedJob
 from layoutray.training.job import Job
 
@@ -14,6 +16,11 @@ from layoutray.training.job import Job
 def starting_checkpoints(init: Sequence[str], uri: str) -> tuple[str, ...]:
     """The checkpoints `init` by names that always mean the same ones."""
     return tuple(registered.resolve(model, uri) for model in init)
+
+
+def tracking_of(chosen: TrainingOptions) -> Tracking:
+    """Where the runs of a verb go."""
+    return Tracking(chosen.tracking_uri, chosen.experiment, chosen.command)
 
 
 def describe_start(checked: CheckedJob) -> None:

@@ -171,7 +171,7 @@ def open_whole(trials: Sequence[Trial], chosen: TrialJobOptions, varied: Sequenc
     """The run of all trials, with the recipe of the first; `varied` names the keys that differ."""
     first = trials[0].job
     whole = replace(first, out=sources.absolute(chosen.out))
-    return tracking.open_run(whole, Card.read(first.examples), chosen.tracking, varied)
+    return tracking.open_run(whole, Card.read(first.examples), tracked_training.tracking_of(chosen), varied)
 
 
 def train(
@@ -224,7 +224,9 @@ def _train_waiting(
     try:
         for trial in trials:
             if job := waiting.get(trial.name):
-                opened[trial.name] = tracking.open_run(job.job, job.card, chosen.tracking, trial.varied, parent)
+                opened[trial.name] = tracking.open_run(
+                    job.job, job.card, tracked_training.tracking_of(chosen), trial.varied, parent
+                )
         terminal.say(f"{len(opened)} trials; MLflow shows their progress in run {parent.run_id}")
         work = partial(_train, {name: checked.job for name, checked in waiting.items()}, opened)
         with connect():
