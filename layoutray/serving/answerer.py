@@ -57,11 +57,11 @@ class Answerer(Protocol):
         """The answer to a document, from a version that `model` has given. Pages that failed are left out.
 
         Args:
-            explain: whether a summary also has the words behind the pooled states.
+            explain: whether a summary also has the words behind the pooled states, of a model that `explains`.
 
         Raises:
-            ApiError: that of `admit`; when all pages failed (the first page's error), when the model failed on the
-                whole document, or when `explain` is asked of a model that does not pool.
+            ApiError: that of `admit`; when all pages failed (the first page's error), or when the model failed on the
+                whole document.
         """
         ...
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import math
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,31 +14,25 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Capacity:
-    """The replicas behind the ingress, and the share of one process of the ingress.
+    """The replicas behind the ingress.
 
     Attributes:
         readers, models: how many there are, or, if their number may change, how many run now, at least 1: while none
             runs, what waits is for the one that is being started.
         batch_size: most pages of a model batch.
-        ingresses: processes that share the replicas.
     """
 
     readers: int
     models: int
     batch_size: int
-    ingresses: int = 1
-
-    def share(self, total: int) -> int:
-        """The share of one process of the ingress, rounded up."""
-        return math.ceil(total / self.ingresses)
 
     def pages_in_ocr(self) -> int:
         """Pages at the readers: one more than readers, so that a reader that becomes free has its next page at once."""
-        return self.share(self.readers) + 1
+        return self.readers + 1
 
     def batches(self) -> int:
         """Batches at the model replicas: one that runs and one that comes next at each."""
-        return self.share(2 * self.models)
+        return 2 * self.models
 
     async def follow(self, count: Callable[[], tuple[int, int]]) -> None:
         """Keep the numbers of replicas up to date until cancelled.

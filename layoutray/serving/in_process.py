@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from layoutray.document import Page
 from layoutray.errors import DocumentError
-from layoutray.inference.generation import NO_SELECTION, TextGenerator
+from layoutray.inference.generation import TextGenerator
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.serving import answer, failures
 from layoutray.serving.answer import DocumentAnswer, Written
@@ -55,8 +55,6 @@ class InProcess:
         *,
         explain: bool = False,
     ) -> DocumentAnswer:
-        if explain and not model.explains:
-            raise failures.invalid(f"explain: {model.model_id} has no selection of words; {NO_SELECTION}")
         async with self._one_document:
             started = time.perf_counter()
             outcomes, written = await self._pages(document, admit), None

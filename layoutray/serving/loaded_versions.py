@@ -36,7 +36,6 @@ class LoadedVersions:
         self._one_load = asyncio.Lock()
         self._loads: dict[Version, asyncio.Task[LoadedVersion]] = {}
         self._users: Counter[Version] = Counter()
-        self._kept: dict[tuple[str, int], Sequence[Version]] = {}
         self.served = loader.load(first)
         self._loaded = {first: self.served}
         """The version that was used last is the last one."""
@@ -67,14 +66,10 @@ class LoadedVersions:
         """A version, if it is loaded."""
         return self._loaded.get(version)
 
-    async def keep(self, versions: Sequence[Version], ingress: int) -> None:
-        """Unload the versions of a model that no process of the ingress keeps.
+    async def keep(self, versions: Sequence[Version]) -> None:
+        """Unload all other versions of a model.
 
         The default model also has `versions` in memory afterwards, and the first of them is the served one.
-
-        Args:
-            versions: those that the process keeps, in place of those that it kept before.
-            ingress: the number of the process.
 
         Raises:
             VersionError: when one of them cannot be loaded.
@@ -83,11 +78,8 @@ class LoadedVersions:
         if not name:
             wanted = [await self.get(version) for version in versions]
             self.served = wanted[0]
-        self._kept[name, ingress] = versions
-        kept = {version for (model, _), of_one in self._kept.items() if model == name for version in of_one}
-        self._loaded = {
-            version: loaded for version, loaded in self._loaded.items() if version.name != name or version in kept
-        }
+        loaded = self._loaded.items()
+        self._loaded = {version: one for version, one in loaded if version.name != name or version in versions}
 
     async def _load(self, version: Version) -> LoadedVersion:
         async with self._one_load:  # at a time

@@ -1,7 +1,7 @@
 """The HTTP routes, with admission, timeout and error handling for every request."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
@@ -9,6 +9,7 @@ from fastapi import Depends, FastAPI, Path, Query, Request, Response
 from pydantic import BaseModel
 
 from layoutray.errors import ApiError
+from layoutray.inference.generation import NO_SELECTION
 from layoutray.serving import failures, schema, submission, telemetry
 from layoutray.serving.access.auth import Access, Call, Caller, returned_on_failure
 from layoutray.serving.answer import DocumentAnswer
@@ -34,7 +35,6 @@ class Routes:
     Args:
         access: who may use the routes, and the log of what they did.
         capacity: how many documents may be in flight, besides those that may wait.
-        exposition: gives all metrics as the text that Prometheus scrapes.
     """
 
     def __init__(
@@ -44,16 +44,14 @@ class Routes:
         metrics: Telemetry,
         access: Access,
         capacity: Capacity,
-        exposition: Callable[[], Awaitable[str]],
     ) -> None:
         waiting = limits.max_queued_requests
         self._answerer = answerer
         self._limits = limits
         self._telemetry = metrics
         self._access = access
-        self._exposition = exposition
-        self._files = Admission(lambda: capacity.share(capacity.readers + waiting))
-        self._words = Admission(lambda: capacity.share(capacity.models * capacity.batch_size + waiting))
+        self._files = Admission(lambda: capacity.readers + waiting)
+        self._words = Admission(lambda: capacity.models * capacity.batch_size + waiting)
 
     async def drain(self) -> None:
         """Refuse further documents, and wait until those in flight are answered."""
@@ -149,6 +147,8 @@ class Routes:
             if model.path != path:
                 message = f"model {model.model_id} is served at {model.served_at}"
                 raise ApiError(404, "not_offered", message)
+            if explain and not model.explains:
+                raise failures.invalid(f"explain: {model.model_id} has no selection of words; {NO_SELECTION}")
             document = await submission.receive(request, self._limits, parse_body)
             call.asks(document.doc_id, model)
             answered = await self._answerer.answer(document, model, call.admit, explain=explain)
@@ -201,7 +201,7 @@ class Routes:
 
     async def metrics(self) -> Response:
         """Metrics since the start, for Prometheus."""
-        return Response(await self._exposition(), media_type=telemetry.CONTENT_TYPE)
+        return Response(self._telemetry.exposition(), media_type=telemetry.CONTENT_TYPE)
 
 
 def _shown(name: str, model: ModelDescription | None) -> schema.ModelResponse:

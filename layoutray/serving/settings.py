@@ -99,9 +99,6 @@ class ServeSettings:
         "start more of these processes, up to N, while pages wait for them (default: --model-replicas)",
         metavar="N",
     )
-    ingress_replicas: int = option(
-        1, "processes on the head node that receive requests (default: %(default)s)", metavar="N"
-    )
     scaling: Scaling = field(default_factory=Scaling)
     cpus_per_replica: float = 0.5
     gpus_per_model: float | None = option(
@@ -160,7 +157,7 @@ class ServeSettings:
     audit: str = option("", "append a line of JSON for each document: who, what, outcome", metavar="FILE", is_path=True)
 
     def __post_init__(self) -> None:
-        for name in ("ocr_replicas", "model_replicas", "ingress_replicas", "batch_size", "beams"):
+        for name in ("ocr_replicas", "model_replicas", "batch_size", "beams"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
         for kind in ("ocr_replicas", "model_replicas"):

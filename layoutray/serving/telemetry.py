@@ -1,13 +1,11 @@
 """Metrics of the endpoint in the Prometheus text format."""
 
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, Summary, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
-from prometheus_client.parser import text_string_to_metric_families
 
 from layoutray.errors import ApiError
 from layoutray.serving.capacity import Capacity
@@ -150,24 +148,3 @@ class Telemetry:
 
     def _histogram(self, name: str, meaning: str, buckets: Sequence[float]) -> Histogram:
         return Histogram(f"layoutray_{name}", meaning, buckets=buckets, registry=self._registry)
-
-
-def merged(expositions: Mapping[int, str]) -> str:
-    """One text with the metrics of several processes. The label `ingress` has the number of the process."""
-    families: dict[str, Metric] = {}
-    for number, text in sorted(expositions.items()):
-        for family in text_string_to_metric_families(text):
-            whole = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
-            for sample in family.samples:
-                whole.add_sample(sample.name, {**sample.labels, "ingress": str(number)}, sample.value)
-    return generate_latest(_Families(tuple(families.values()))).decode()
-
-
-@dataclass(frozen=True, slots=True)
-class _Families:
-    """Metrics that are given as they are."""
-
-    families: Sequence[Metric]
-
-    def collect(self) -> Sequence[Metric]:
-        return self.families

@@ -100,13 +100,6 @@ def test_an_endpoint_that_stops_answers_what_is_in_flight_and_refuses_the_rest()
     asyncio.run(check())
 
 
-def test_processes_that_receive_requests_share_what_the_replicas_take() -> None:
-    alone, of_two = Capacity(3, 1, 8), Capacity(3, 1, 8, ingresses=2)
-    assert (alone.pages_in_ocr(), of_two.pages_in_ocr()) == (4, 3)
-    assert (alone.batches(), of_two.batches()) == (2, 1)
-    assert (alone.share(35), of_two.share(35)) == (35, 18)
-
-
 def test_times_of_scaling_are_positive() -> None:
     with pytest.raises(InputError, match="fewer_after_s is -1"):
         Scaling(fewer_after_s=-1)

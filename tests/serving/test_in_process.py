@@ -33,12 +33,8 @@ def answerer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcess]:
 
 def client(answerer: Answerer) -> TestClient:
     telemetry = Telemetry()
-
-    async def exposition() -> str:
-        return telemetry.exposition()
-
     access = make_access("", "", telemetry)
-    served = routes.Routes(answerer, Limits(max_pages=2), telemetry, access, Capacity(1, 1, 1), exposition)
+    served = routes.Routes(answerer, Limits(max_pages=2), telemetry, access, Capacity(1, 1, 1))
     return TestClient(served.api(), raise_server_exceptions=False)
 
 
@@ -79,3 +75,30 @@ def test_a_model_that_does_not_answer_is_no_slow_document(answerer: InProcess, m
     monkeypatch.setattr(routes, "_HEALTH_SECONDS", 0.05)
     message = refused(client(answerer).get("/v1/models"), 504, "timeout")
     assert message == "the model took longer than 0.05 s; try again later"
+
+
+PLAIN = ModelDescription(
+    version=Version("plain", "1"),
+    model_id="plain",
+    model_version="1",
+    task="summary",
+    path="/v1/summarize",
+    writes=True,
+    entity_types=(),
+    fields={},
+    records={},
+    explains=False,
+    tried_on="a generated page",
+)
+
+
+class _Plain:
+    """Has one model, and answers nothing."""
+
+    async def model(self, name: str) -> ModelDescription:
+        return PLAIN
+
+
+def test_a_model_that_cannot_explain_says_so_before_it_writes() -> None:
+    refusal = client(_Plain()).post("/v1/summarize?explain=true", json={"text": "All of it."})
+    assert "plain has no selection of words; take one that pools" in refused(refusal, 422, "invalid_request")

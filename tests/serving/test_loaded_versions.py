@@ -86,29 +86,12 @@ def test_another_version_of_a_model_replaces_the_others_when_it_is_kept(root: Pa
         second = Version("b", "2", "a")
         for version in (A, C, second):
             await versions.get(version)
-        await versions.keep([second], 0)
+        await versions.keep([second])
         assert in_memory(versions) == "c"
         assert versions.in_memory(second)
-        await versions.keep([A], 0)
+        await versions.keep([A])
         assert in_memory(versions) == "c", "a model that is not the default one is loaded on demand only"
         assert versions.served.description.version == DEFAULT
-
-    run(root, 3.5, check)
-
-
-def test_what_another_process_of_the_ingress_keeps_stays(root: Path) -> None:
-    async def check(versions: LoadedVersions, _: list[str]) -> None:
-        second = Version("b", "2", "a")
-        for version in (A, second):
-            await versions.get(version)
-        await versions.keep([A], 0)
-        await versions.keep([second], 1)
-        assert not versions.in_memory(second), "0 knew nothing of it"
-        await versions.get(second)
-        await versions.keep([A], 0)
-        assert versions.in_memory(second)
-        await versions.keep([second], 0)
-        assert not versions.in_memory(A)
 
     run(root, 3.5, check)
 

@@ -88,9 +88,9 @@ def test_versions_are_loaded_once_and_kept_as_asked(tmp_path: Path) -> None:
         loaded = await asyncio.gather(*(versions.get(two) for _ in range(3)))
         assert len({id(one) for one in loaded}) == 1
         assert versions.served.description.model_version == "1", "a loaded version is not yet the served one"
-        await versions.keep([two, one], 0)
+        await versions.keep([two, one])
         assert versions.served is loaded[0]
-        await versions.keep([two], 0)
+        await versions.keep([two])
         with pytest.raises(VersionError):
             await versions.get(none)
         assert versions.served is loaded[0]

@@ -4,7 +4,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from layoutray.serving import examples
 from layoutray.serving.schema import ExtractResponse
-from layoutray.serving.telemetry import Telemetry, merged
+from layoutray.serving.telemetry import Telemetry
 
 
 def test_the_version_that_answered_least_recently_loses_its_metrics() -> None:
@@ -21,16 +21,3 @@ def test_the_version_that_answered_least_recently_loses_its_metrics() -> None:
     assert versions == dict.fromkeys(
         ("layoutray_documents", "layoutray_field_confidence", "layoutray_entity_confidence"), kept
     )
-
-
-def test_metrics_of_several_processes_are_told_apart() -> None:
-    processes = {0: Telemetry(), 1: Telemetry()}
-    for number, telemetry in processes.items():
-        for _ in range(number + 1):
-            telemetry.page_failed("no_text")
-    together = merged({number: telemetry.exposition() for number, telemetry in processes.items()})
-    assert 'layoutray_failures_total{ingress="0",reason="no_text"} 1.0' in together
-    assert 'layoutray_failures_total{ingress="1",reason="no_text"} 2.0' in together
-    assert together.count("# TYPE layoutray_failures_total counter") == 1
-    alone = merged({0: processes[0].exposition()})
-    assert alone.replace('{ingress="0"}', "").replace('ingress="0",', "") == processes[0].exposition()

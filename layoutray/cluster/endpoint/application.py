@@ -51,7 +51,7 @@ def build_app(settings: ServeSettings, registry: Registry) -> Application:
     )(ModelReplica)
     ingress = serve.deployment(
         name="Ingress",
-        num_replicas=settings.ingress_replicas,
+        num_replicas=1,
         max_ongoing_requests=_UNBOUNDED,
         # The head node has the files of keys, jobs and audit.
         ray_actor_options={"num_cpus": 0, "resources": {"node:__internal_head__": 0.001}},

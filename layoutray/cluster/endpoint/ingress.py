@@ -1,7 +1,4 @@
-"""A process that receives requests. There may be several on the head node, which share its files and its port.
-
-Each has a share of the documents in flight and metrics of its own. Only the first one processes jobs.
-"""
+"""The process on the head node that receives requests and processes jobs."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine
@@ -20,7 +17,7 @@ from layoutray.cluster.endpoint.scaling import application_status
 from layoutray.cluster.endpoint.service import Service
 from layoutray.cluster.endpoint.versions import Registry, Replicas, ServedVersion, VersionOnDemand
 from layoutray.errors import InputError
-from layoutray.serving import request_log, review_page, telemetry
+from layoutray.serving import request_log, review_page
 from layoutray.serving.access.auth import make_access
 from layoutray.serving.answerer import DEFAULT
 from layoutray.serving.capacity import Capacity
@@ -34,8 +31,6 @@ from layoutray.serving.routes import Routes
 from layoutray.serving.settings import ServeSettings
 from layoutray.serving.telemetry import Telemetry
 
-_SCRAPE_SECONDS = 5.0
-
 
 class Ingress:
     """The HTTP ingress. It passes requests to the other deployments."""
@@ -48,23 +43,21 @@ class Ingress:
         registry: Registry,
     ) -> None:
         request_log.write_with_serve()
-        self._rank = _rank(settings)
-        self._metrics = metrics = Telemetry()
-        replicas = Replicas(model, self._rank)
+        _require_one()
+        metrics = Telemetry()
+        replicas = Replicas(model)
         served = {DEFAULT: ServedVersion(replicas, registry.lookup, settings.follow_every_s, metrics)}
         for name, address in settings.models.items():
             wanted = partial(registry.find, address)
             served[name] = VersionOnDemand(name, replicas, wanted, settings.follow_every_s, metrics)
-        capacity = Capacity(
-            settings.ocr_replicas, settings.model_replicas, settings.batch_size, settings.ingress_replicas
-        )
+        capacity = Capacity(settings.ocr_replicas, settings.model_replicas, settings.batch_size)
         service = Service(reader, model, served, capacity, PageCache(settings.ocr_cache_seconds), metrics)
         limits = settings.limits
         self._settings = settings
         self._capacity = capacity
         metrics.count_replicas(capacity)
         self._access = access = make_access(settings.keys, settings.audit, metrics)
-        self._routes = Routes(service, limits, metrics, access, capacity, self._all_metrics)
+        self._routes = Routes(service, limits, metrics, access, capacity)
         self._jobs: JobRoutes | None = None
         if settings.jobs:
             ledger = Ledger.open(settings.jobs)
@@ -72,10 +65,6 @@ class Ingress:
             prefixes = Prefixes.of(settings.job_prefixes)
             receivers = Receivers.of(settings.webhook_hosts, settings.webhook_networks)
             self._jobs = JobRoutes(ledger, runner, access, limits, prefixes, receivers)
-
-    async def metrics(self) -> tuple[int, str]:
-        """The number of this process, and its metrics as Prometheus reads them."""
-        return self._rank, self._metrics.exposition()
 
     async def drain(self) -> None:
         """Refuse further documents, and wait until those in flight are answered."""
@@ -103,7 +92,7 @@ class Ingress:
         running: list[Coroutine[Any, Any, None]] = []
         if self._settings.scales():
             running.append(self._capacity.follow(partial(_count_replicas, serve.get_replica_context().app_name)))
-        if self._jobs and self._rank == 0:
+        if self._jobs:
             running.append(self._jobs.run())
         tasks = [asyncio.create_task(one) for one in running]
         try:
@@ -113,26 +102,11 @@ class Ingress:
             for task in tasks:
                 task.cancel()
 
-    async def _all_metrics(self) -> str:
-        """The metrics of all ingress processes that answer."""
-        if self._settings.ingress_replicas == 1:
-            return self._metrics.exposition()
-        context = serve.get_replica_context()
-        replicas = serve.get_deployment_handle(context.deployment, context.app_name)
-        asked = replicas.broadcast("metrics")
-        given = await asyncio.to_thread(asked.results, timeout_s=_SCRAPE_SECONDS, return_exceptions=True)
-        return telemetry.merged(dict(one for one in given if not isinstance(one, BaseException)))
 
-
-def _rank(settings: ServeSettings) -> int:
-    """The number of this process among the ingress processes, from 0."""
-    context = serve.get_replica_context()
-    if context.world_size != settings.ingress_replicas:
-        raise InputError(
-            f"the deployment Ingress has {context.world_size} replicas, and ingress_replicas is "
-            f"{settings.ingress_replicas}; set the number with ingress_replicas only"
-        )
-    return context.rank.rank
+def _require_one() -> None:
+    """Raise InputError when a Serve configuration asks for several ingresses: each would process the jobs."""
+    if (replicas := serve.get_replica_context().world_size) != 1:
+        raise InputError(f"the deployment Ingress has {replicas} replicas; it must have one")
 
 
 def _count_replicas(application: str) -> tuple[int, int]:

@@ -50,7 +50,7 @@ class Address:
             ) from error
 
     def listen(self) -> list[socket.socket]:
-        """Sockets that share the port with those of other ingress replicas: the kernel spreads connections."""
+        """Sockets that share the port with those of an ingress that Serve is about to stop."""
         return self._sockets(socket.SO_REUSEADDR, socket.SO_REUSEPORT)
 
     def _sockets(self, *options: int) -> list[socket.socket]:

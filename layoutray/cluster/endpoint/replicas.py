@@ -89,9 +89,9 @@ class ModelReplica:
         except VersionError as error:
             return error
 
-    async def keep(self, versions: Sequence[Version], ingress: int) -> None:
-        """Unload versions of a model: see `LoadedVersions.keep`."""
-        await self._versions.keep(versions, ingress)
+    async def keep(self, versions: Sequence[Version]) -> None:
+        """Unload other versions of a model: see `LoadedVersions.keep`."""
+        await self._versions.keep(versions)
 
     async def check_health(self) -> None:
         """Raise if a model has failed on a document and now fails on its example too; Serve replaces the replica.

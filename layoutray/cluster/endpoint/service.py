@@ -15,7 +15,6 @@ from layoutray.cluster.endpoint.replicas import BatchResult, ModelResult, PageRe
 from layoutray.cluster.endpoint.versions import ServedVersion
 from layoutray.document import Page
 from layoutray.document.answers import Entity, Problem
-from layoutray.inference.generation import NO_SELECTION
 from layoutray.serving import answer, failures
 from layoutray.serving.answer import DocumentAnswer, Written
 from layoutray.serving.answerer import DEFAULT, Admit, admit_all, named
@@ -83,8 +82,6 @@ class Service:
         *,
         explain: bool = False,
     ) -> DocumentAnswer:
-        if explain and not model.explains:
-            raise failures.invalid(f"explain: {model.model_id} has no selection of words; {NO_SELECTION}")
         started = time.perf_counter()
         step = _keep_page if model.writes else partial(self._extract_page, model.version)
         outcomes, written = await self._outcomes(document, step, admit), None

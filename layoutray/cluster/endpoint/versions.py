@@ -56,14 +56,9 @@ NO_REGISTRY = Registry()
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """All model replicas, as one process of the ingress sees them.
-
-    Attributes:
-        rank: of the process. Others may serve another version for a moment, which stays in memory too.
-    """
+    """All model replicas."""
 
     handle: DeploymentHandle
-    rank: int
 
     async def describe(self) -> ModelDescription:
         """The first version, from one of them. Raises ApiError (503) when none answers."""
@@ -83,8 +78,8 @@ class Replicas:
         return next((answer for answer in answers if isinstance(answer, VersionError)), answers[0])
 
     def keep(self, *versions: Version) -> None:
-        """Let all unload the versions of a model that no process of the ingress keeps."""
-        self._broadcast("keep", versions, self.rank)
+        """Let all unload the versions of a model except these."""
+        self._broadcast("keep", versions)
 
     def _broadcast(self, method: str, *arguments: Any) -> list[Any]:
         return self.handle.broadcast(method, *arguments).results(timeout_s=_LOADING_SECONDS)
