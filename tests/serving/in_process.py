@@ -18,7 +18,7 @@ from layoutray.cluster.endpoint.replicas import ModelReplica
 from layoutray.cluster.endpoint.versions import Registry
 from layoutray.devices import CPU
 from layoutray.serving import request_log
-from layoutray.serving.model import Version
+from layoutray.serving.model import ModelDescription, Version
 from layoutray.serving.settings import ServeSettings
 
 
@@ -88,3 +88,19 @@ def _ingress(settings: ServeSettings) -> Iterator[Ingress]:
         yield ingress
         if ingress._jobs:
             ingress._jobs._ledger.close()
+
+
+PLAIN = ModelDescription(
+    version=Version("plain", "1"),
+    model_id="plain",
+    model_version="1",
+    task="summary",
+    path="/v1/summarize",
+    writes=True,
+    entity_types=(),
+    fields={},
+    records={},
+    explains=False,
+    tried_on="a generated page",
+)
+"""A model that writes and does not pool."""

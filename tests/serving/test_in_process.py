@@ -21,6 +21,7 @@ from layoutray.serving.telemetry import Telemetry
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.running_endpoint import as_request, refused, rendered
 from tests.ocr.files import encoded, pdf, typed
+from tests.serving.in_process import PLAIN
 
 
 @pytest.fixture(scope="module")
@@ -75,21 +76,6 @@ def test_a_model_that_does_not_answer_is_no_slow_document(answerer: InProcess, m
     monkeypatch.setattr(routes, "_HEALTH_SECONDS", 0.05)
     message = refused(client(answerer).get("/v1/models"), 504, "timeout")
     assert message == "the model took longer than 0.05 s; try again later"
-
-
-PLAIN = ModelDescription(
-    version=Version("plain", "1"),
-    model_id="plain",
-    model_version="1",
-    task="summary",
-    path="/v1/summarize",
-    writes=True,
-    entity_types=(),
-    fields={},
-    records={},
-    explains=False,
-    tried_on="a generated page",
-)
 
 
 class _Plain:

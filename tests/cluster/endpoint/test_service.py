@@ -12,7 +12,7 @@ from layoutray.serving.outcome import Outcome
 from layoutray.serving.page_cache import PageCache
 from layoutray.serving.submission import UploadedFile
 from layoutray.serving.telemetry import Telemetry
-from tests.serving.in_process import LocalHandle
+from tests.serving.in_process import PLAIN, LocalHandle
 
 
 class _Reader:
