@@ -216,27 +216,3 @@ class PacksTokens(Protocol):
     def target_states(self, batch: Batch) -> Float[Tensor, "targets width"]:
         """The states of the tokens with targets alone, of a batch with `packing`."""
         ...
-
-
-@runtime_checkable
-class HasSkimAttention(Protocol):
-    """An encoder whose attention depends on layout alone and is shared by all its layers."""
-
-    def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
-        """Attention probabilities; rows are queries, columns are keys."""
-        ...
-
-
-@runtime_checkable
-class HasLayerAttention(Protocol):
-    """An encoder that returns the attention of each of its layers."""
-
-    layers: nn.ModuleList
-
-    def attention(self, batch: Batch, layer: int) -> Float[Tensor, "batch heads length length"]:
-        """Attention probabilities of layer `layer`, counted from 0; rows are queries, columns are keys.
-
-        Raises:
-            InputError: if there is no such layer.
-        """
-        ...

@@ -89,8 +89,8 @@ ARCHITECTURE = Architecture(name="bag", config=BagConfig, sizes=SIZES, build=Bag
 READER = '''
 """Lists: the text of each .list file."""
 
-from layoutray.readers import DocumentRef
-from layoutray.readers.texts import text_truth
+from layoutray.readers import DocumentRef, Truth
+from layoutray.readers.texts import typeset_pages
 from layoutray.store import sources
 
 
@@ -102,9 +102,10 @@ class _Lists:
         for file in sorted(sources.list_files(root)):
             yield DocumentRef(key=sources.name(file), source=file, image="", annotation="", split="")
 
-    def read(self, item):
-        data = sources.read_bytes(item.source)
-        return text_truth(item, sources.content_id(data), data.decode(), [])
+    def read(self, reference):
+        data = sources.read_bytes(reference.source)
+        pages = typeset_pages(data.decode(), sources.content_id(data), reference.source)
+        return Truth(document=reference.document(sources.content_id(data), len(pages)), pages=pages)
 
 
 READER = _Lists()

@@ -8,9 +8,9 @@ them out. The columns escape line breaks, tabs, page breaks and backslashes. The
 import re
 from collections.abc import Iterator
 
+from benchmarks.plugins.kleister import fields_of, read_rows
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import file_name, json_object, json_uri, malformed, member
-from layoutray.readers.datasets.kleister import fields_of, read_rows
 from layoutray.readers.texts import typeset_pages
 from layoutray.store import sources
 

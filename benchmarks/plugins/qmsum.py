@@ -10,10 +10,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from benchmarks.plugins.summarised_texts import text_truth
 from layoutray.errors import DocumentError
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import file_name, folder_of, json_object, malformed, member, nothing_found
-from layoutray.readers.texts import text_truth
 from layoutray.store import sources
 
 _SPLITS = {"train": "train", "val": "dev", "test": "test"}
@@ -33,22 +33,25 @@ class _QmSum:
         if not files:
             raise nothing_found(root, f"{{{','.join(_SPLITS)}}}/*.json")
         for uri in files:
-            yield from _items(uri, _SPLITS[file_name(folder_of(uri)).name])
+            yield from _references(uri, _SPLITS[file_name(folder_of(uri)).name])
 
-    def read(self, item: DocumentRef) -> Truth:
-        if not item.annotation:
-            _queries(item.source)  # raises the error that prevented listing the queries
-        uri = item.source.rpartition("#")[0]
-        data, query_data = sources.read_bytes(uri), sources.read_bytes(item.annotation)
-        query, answer = _texts(json_object(query_data, item.source), ("query", "answer"), item.source)
+    def read(self, reference: DocumentRef) -> Truth:
+        if not reference.annotation:
+            _queries(reference.source)  # raises the error that prevented listing the queries
+        uri = reference.source.rpartition("#")[0]
+        data, query_data = sources.read_bytes(uri), sources.read_bytes(reference.annotation)
+        query, answer = _texts(json_object(query_data, reference.source), ("query", "answer"), reference.source)
         turns = member(json_object(data, uri), "meeting_transcripts", list, uri)
         lines = [query, *(": ".join(_texts(turn, ("speaker", "content"), uri)) for turn in turns)]
         return text_truth(
-            item, sources.content_id(query_data + data), "\n".join(" ".join(line.split()) for line in lines), [answer]
+            reference,
+            sources.content_id(query_data + data),
+            "\n".join(" ".join(line.split()) for line in lines),
+            [answer],
         )
 
 
-def _items(uri: str, split: str) -> Iterator[DocumentRef]:
+def _references(uri: str, split: str) -> Iterator[DocumentRef]:
     """One reference for each query; one for a meeting with unreadable queries, so that it becomes a dead letter."""
     try:
         queries = _queries(uri)

@@ -8,9 +8,9 @@ are no splits.
 
 from collections.abc import Iterator
 
+from benchmarks.plugins.summarised_texts import text_truth
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import by_kind, nothing_found, text_of
-from layoutray.readers.texts import text_truth
 from layoutray.store import sources
 
 _TEXT, _ABSTRACT = "text", "shorter_abstract"
@@ -32,11 +32,13 @@ class _SumPubMed:
                     key=_number(stem), source=text, image="", annotation=abstracts.get(_number(stem), ""), split=""
                 )
 
-    def read(self, item: DocumentRef) -> Truth:
+    def read(self, reference: DocumentRef) -> Truth:
         """The article; without a summary when the data set has no abstract for it."""
-        data = sources.read_bytes(item.source)
-        abstract = [text_of(sources.read_bytes(item.annotation), item.annotation)] if item.annotation else []
-        return text_truth(item, sources.content_id(data), text_of(data, item.source), abstract)
+        data = sources.read_bytes(reference.source)
+        abstract = (
+            [text_of(sources.read_bytes(reference.annotation), reference.annotation)] if reference.annotation else []
+        )
+        return text_truth(reference, sources.content_id(data), text_of(data, reference.source), abstract)
 
 
 def _number(stem: str) -> str:

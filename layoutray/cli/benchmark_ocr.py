@@ -21,7 +21,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "reader",
         help="`folder` for PDF files with a text layer, which is compared with OCR of their first pages; "
-        "or the reader of a data set with pictures and words, e.g. sroie, funsd, docbank",
+        "or the reader of a data set with pictures and words, e.g. sroie, funsd, cord",
     )
     parser.add_argument("root", help="folder of the files or of the data set")
     parser.add_argument("--split", default="", help="split of the data set: train, dev or test (default: all)")

@@ -1,4 +1,4 @@
-"""Shared by readers of plain text: lay out text on pages.
+"""Lay out plain text on pages.
 
 The page is the unit of processing, and every word needs a box. A text is therefore laid out as on a typewriter, in
 lines of 80 characters of equal width, 50 lines per page. So architectures with layout see lines and paragraphs, and
@@ -6,35 +6,13 @@ pages have bounded size. With all boxes at zero, every word would be a neighbour
 """
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from layoutray.document import SUMMARY, Box, Field, Page, Provenance, Word
-from layoutray.readers import DocumentRef, Truth
-from layoutray.readers.annotation import malformed
+from layoutray.document import Box, Page, Provenance, Word
 
 COLUMNS, LINES = 80, 50
 _CHARACTER = 8, 16
 TYPESET = Provenance(words="annotation", reason=f"plain text laid out in {LINES} lines of {COLUMNS} characters")
-
-
-def text_truth(reference: DocumentRef, doc_id: str, text: str, summaries: Iterable[str]) -> Truth:
-    """A text and its summaries as a document.
-
-    Args:
-        text: one paragraph per line; lines without words are ignored.
-        summaries: reference summaries; empty ones are dropped.
-
-    Raises:
-        DocumentError: (bad_annotation) when the text has no words.
-    """
-    pages = typeset_pages(text, doc_id, reference.source, reference.split)
-    if not pages:
-        raise malformed(reference.source, "the text has no words")
-    stripped = [summary.strip() for summary in summaries]
-    fields = tuple(Field(SUMMARY, summary) for summary in stripped if summary)
-    return Truth(
-        document=reference.document(doc_id, len(pages), fields), pages=pages, dropped=len(stripped) - len(fields)
-    )
 
 
 def typeset_pages(text: str, doc_id: str, source: str = "", split: str = "") -> tuple[Page, ...]:

@@ -86,5 +86,5 @@ def test_our_errors_are_one_line_without_a_traceback(capsys: pytest.CaptureFixtu
 
 def test_a_picture_is_not_written_beside_the_bucket_that_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["picture", "attention", "model", "pages", "--out", "s3://bucket/attention.png"])
-    assert "s3://bucket/attention.png is an address" in capsys.readouterr().err
+        main(["picture", "words", "pages", "--out", "s3://bucket/words.png"])
+    assert "s3://bucket/words.png is an address" in capsys.readouterr().err

@@ -1,4 +1,3 @@
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +11,9 @@ from layoutray.prepare.output import Output
 from layoutray.prepare.plan import make_plan
 from layoutray.prepare.record_codecs import DOCUMENT_REF, OPENED_DOCUMENT, PAGE_TASK, from_table, to_table
 from layoutray.recipe.ingest import IngestRecipe
+from tests.readers.native import put
 
-RECIPE = IngestRecipe(reader="scitldr", words="annotation")
+RECIPE = IngestRecipe(reader="funsd", words="annotation")
 
 
 def test_a_worker_does_not_pay_for_training() -> None:
@@ -29,9 +29,9 @@ def test_results_are_grouped_by_time_and_not_by_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, rows: int
 ) -> None:
     monkeypatch.setattr("layoutray.cluster.page_worker._SECONDS_PER_ROW", seconds)
-    papers = [{"source": [f"Paper {number}."], "target": ["A paper."]} for number in range(20)]
-    papers[7]["source"] = []
-    (tmp_path / "train.jsonl").write_text("\n".join(map(json.dumps, papers)))
+    for number in range(20):
+        entity = {"label": "other", "words": [{"text": f"Form {number}.", "box": [10, 10, 90, 20]}]}
+        put(tmp_path / f"training_data/annotations/{number}.json", {"form": [entity] if number != 7 else None})
     references = readers.load(RECIPE.reader).discover(str(tmp_path))
     batch = to_table(map(DOCUMENT_REF.pack, references))
     opened = list(DocumentOpener(RECIPE.reader, RECIPE.words, Recognition())(batch))

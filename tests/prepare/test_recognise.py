@@ -21,7 +21,6 @@ from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
 from tests.formats.projects import exported, submitted, write
 from tests.ocr.files import encoded, pdf, picture, typed
-from tests.readers.native import put
 from tests.store.pages import page as made_page
 from tests.store.pages import word
 
@@ -234,31 +233,9 @@ def test_ocr_words_get_the_tags_of_the_annotation(data_root: Path) -> None:
     assert len({tag for tag in tags if tag != "O"}) > 2
 
 
-def test_ocr_words_get_the_labels_of_the_regions_that_they_stand_in(tmp_path: Path) -> None:
-    written(tmp_path, "a.jpg", encoded(picture("Grand total 42"), "JPEG"))
-    box = [0, 0, 1000, 700]
-    regions = [{"image_id": 1, "category_id": 1, "bbox": box}]
-    image = {"id": 1, "file_name": "a.jpg", "width": 1000, "height": 700}
-    for annotations, tag in ((regions, "text"), ([], None)):
-        put(
-            tmp_path / "train.json",
-            {"images": [image], "annotations": annotations, "categories": [{"id": 1, "name": "text"}]},
-        )
-        (reference,) = load("publaynet").discover(str(tmp_path))
-        with make_word_source("publaynet", "ocr", SETTINGS) as words:
-            (task,) = make_plan(
-                [open_document(words, reference)], IngestRecipe(reader="publaynet", dev_share=0), set_splits=()
-            ).page_tasks
-            page = recognise_page(words, task)
-        assert text(page) == "Grand total 42"
-        assert isinstance(page, Page)
-        assert {word.tag for word in page.words} == {tag}
-
-
-@pytest.mark.parametrize("reader", ["folder", "publaynet"])
-def test_annotations_without_words_are_refused_with_what_to_do(tmp_path: Path, reader: str) -> None:
+def test_annotations_without_words_are_refused_with_what_to_do(tmp_path: Path) -> None:
     path = written(tmp_path, "a.png", encoded(picture("x"), "PNG"))
-    with make_word_source(reader, "annotation", SETTINGS) as words:
+    with make_word_source("folder", "annotation", SETTINGS) as words:
         found = opened(words, path)
     assert found.letter is not None
     assert found.letter.reason == "bad_annotation"

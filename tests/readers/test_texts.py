@@ -1,29 +1,19 @@
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutray.document import Field
-from layoutray.errors import DocumentError, Reason
-from layoutray.readers import DocumentRef
-from layoutray.readers.texts import COLUMNS, LINES, text_truth
+from layoutray.readers.texts import COLUMNS, LINES, typeset_pages
 
-ITEM = DocumentRef(key="a", source="a.txt", image="", annotation="", split="train")
 LONG = "x" * (COLUMNS + 5)
 
 
 @given(st.text("ab- \n\t\xa0é", max_size=6000))
 def test_every_word_stands_once_in_order_and_apart_from_the_others(text: str) -> None:
-    if not text.split():
-        with pytest.raises(DocumentError) as refused:
-            text_truth(ITEM, "id", text, [])
-        assert refused.value.reason is Reason.BAD_ANNOTATION
-        return
-    truth = text_truth(ITEM, "id", text, [])
-    assert [word.text for page in truth.pages for word in page.words] == text.split()
-    assert [page.number for page in truth.pages] == list(range(1, truth.document.num_pages + 1))
-    for page in truth.pages:
+    pages = typeset_pages(text, "id")
+    assert [word.text for page in pages for word in page.words] == text.split()
+    assert [page.number for page in pages] == list(range(1, len(pages) + 1))
+    for page in pages:
         places = [(word.line, word.box.x0, word.box.x1) for word in page.words]
         assert places == sorted(places)
         assert all(one != other or end < start for (one, _, end), (other, start, _) in pairwise(places))
@@ -31,7 +21,7 @@ def test_every_word_stands_once_in_order_and_apart_from_the_others(text: str) ->
 
 
 def test_words_stand_where_a_typewriter_puts_them() -> None:
-    (page,) = text_truth(ITEM, "id", f"Ab cde\n\n{LONG} f", []).pages
+    (page,) = typeset_pages(f"Ab cde\n\n{LONG} f", "id", "a.txt", "train")
     assert [(word.text[:3], word.line, word.block) for word in page.words] == [
         ("Ab", 0, 0),
         ("cde", 0, 0),
@@ -50,12 +40,6 @@ def test_words_stand_where_a_typewriter_puts_them() -> None:
 
 
 def test_pages_are_full_before_the_next_begins() -> None:
-    truth = text_truth(ITEM, "id", "word\n" * (LINES + 1), [])
-    assert [len(page.words) for page in truth.pages] == [LINES, 1]
-    assert (truth.pages[1].words[0].line, truth.pages[1].words[0].block) == (0, 0)
-
-
-def test_summaries_are_fields_and_empty_ones_are_counted() -> None:
-    truth = text_truth(ITEM, "id", "text", [" one ", "", "two\nlines\n"])
-    assert truth.document.fields == (Field("summary", "one"), Field("summary", "two\nlines"))
-    assert truth.dropped == 1
+    pages = typeset_pages("word\n" * (LINES + 1), "id")
+    assert [len(page.words) for page in pages] == [LINES, 1]
+    assert (pages[1].words[0].line, pages[1].words[0].block) == (0, 0)

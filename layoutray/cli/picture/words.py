@@ -7,12 +7,12 @@ pages whose words have none, e.g. those of a text layer.
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from layoutray.cli.shared import options, terminal
-from layoutray.cli.shared.page_choice import PageChoice, add_page_options, caption_name
 from layoutray.document import Page
 from layoutray.document.filters import confidence
 from layoutray.errors import InputError
@@ -28,16 +28,24 @@ Rank = tuple[float, str, int, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordsOptions(PageChoice):
+class WordsOptions:
     """Options of `layoutray picture words`.
 
     Attributes:
+        pages: folder written by `layoutray ingest`.
+        page: a page id; None chooses by `source`.
+        source: text in the file name of the page's source; empty takes any.
         worst: number of pages with the lowest mean confidence to draw; None draws pages by doc_id and number.
         limit: maximum number of pages in a PDF without `worst`.
+        out: the picture to write.
     """
 
+    pages: str
+    page: str | None
+    source: str
     worst: int | None
     limit: int
+    out: Path
 
     @property
     def maximum(self) -> int:
@@ -58,7 +66,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parse(arguments: Sequence[str] | None) -> WordsOptions:
     parser = options.parser("picture words")
-    add_page_options(parser, "with a picture")
+    parser.add_argument("pages", help="folder written by `layoutray ingest`")
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--page", metavar="PAGE_ID", help="page to draw (default: the first by doc_id and number with a picture)"
+    )
+    choice.add_argument(
+        "--source", metavar="TEXT", default="", help="draw the first page whose file name contains TEXT"
+    )
     parser.add_argument(
         "--worst", type=options.positive, metavar="N", help="draw the N pages with the lowest mean word confidence"
     )
@@ -80,8 +95,11 @@ def _first_ranks(chosen: WordsOptions) -> list[Rank]:
     """Ranks of the pages to draw, in order. Raises InputError if there is none."""
     pages = ranked = 0
     first: list[Rank] = []
-    for batch in DataSet(chosen.pages).scan_pages([*_COLUMNS, "source", "confidences"], chosen.rows()):
-        table = batch.filter(pa.array(map(chosen.allows, batch["source"].to_pylist())))
+    drawn = pc.field("image") != ""
+    if chosen.page:
+        drawn = drawn & (pc.field("page_id") == chosen.page)
+    for batch in DataSet(chosen.pages).scan_pages([*_COLUMNS, "source", "confidences"], drawn):
+        table = batch.filter(pa.array(chosen.source in _file_name(source) for source in batch["source"].to_pylist()))
         keys = _mean_confidences(table) if chosen.worst else [0.0] * table.num_rows
         names = [table[name].to_pylist() for name in _COLUMNS]
         ranks = [(key, *page) for key, *page in zip(keys, *names, strict=True) if key is not None]
@@ -128,4 +146,8 @@ def _caption(page: Page) -> list[str]:
         words += f", mean confidence {mean:.2f}, {doubtful:.0%} below {DOUBTFUL}"
     origin = page.provenance
     engine = f"{origin.engine} {origin.version}" if origin.engine else origin.words.replace("_", " ")
-    return [caption_name(page), words, f"words from {engine}"]
+    return [f"{_file_name(page.source)}, page {page.number}", words, f"words from {engine}"]
+
+
+def _file_name(source: str) -> str:
+    return source.rpartition("/")[2]

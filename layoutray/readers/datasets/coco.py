@@ -1,8 +1,7 @@
 """COCO with words, as `layoutray export dataset --format coco` writes it: a box for each entity, with its words.
 
 Files: `annotations/{train,dev,test}.json` and the pictures in `images/`. An image lists its `words` with boxes in
-pixels, and an annotation the numbers of the words that it covers. Files without words are not read: `publaynet` reads
-boxes of regions alone.
+pixels, and an annotation the numbers of the words that it covers. Files without words are not read.
 """
 
 from collections import defaultdict

@@ -10,7 +10,7 @@ kept. The text file identifies the document. The page size comes from the pictur
 import re
 from collections.abc import Iterator
 
-from layoutray.document import Document, Word
+from layoutray.document import Word
 from layoutray.errors import InputError
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import PageSize, PageWords, file_name, malformed, nothing_found, picture_size, text_of
@@ -69,13 +69,12 @@ class _DocBank:
                 key=key, source=uri, image=pictures.get(key, ""), annotation=uri, split=splits.get(key, "")
             )
 
-    def read(self, item: DocumentRef) -> Truth:
-        data = sources.read_bytes(item.source)
+    def read(self, reference: DocumentRef) -> Truth:
+        data = sources.read_bytes(reference.source)
         doc_id = sources.content_id(data)
-        size = picture_size(sources.read_bytes(item.image), item.image) if item.image else _THOUSANDTHS
-        collected = _collect(text_of(data, item.source), item.source)
-        document = Document(doc_id=doc_id, source=item.source, split=item.split, num_pages=1)
-        return collected.truth(document, item, _page_number(item), size)
+        size = picture_size(sources.read_bytes(reference.image), reference.image) if reference.image else _THOUSANDTHS
+        collected = _collect(text_of(data, reference.source), reference.source)
+        return collected.truth(reference.document(doc_id), reference, _page_number(reference), size)
 
 
 def _splits(indexes: list[str]) -> dict[str, str]:
@@ -95,10 +94,10 @@ def _splits(indexes: list[str]) -> dict[str, str]:
     return splits
 
 
-def _page_number(item: DocumentRef) -> int:
-    match = _PAGE.fullmatch(file_name(item.source).stem)
+def _page_number(reference: DocumentRef) -> int:
+    match = _PAGE.fullmatch(file_name(reference.source).stem)
     if match is None:
-        raise malformed(item.source, "the name does not end in `_<page>.txt`, so its page number is unknown")
+        raise malformed(reference.source, "the name does not end in `_<page>.txt`, so its page number is unknown")
     return int(match[1]) + 1
 
 

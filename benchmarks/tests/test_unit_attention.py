@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.measure.unit_attention import attention_from
 from layoutray import checkpoint
 from layoutray.batching.collate import collate
 from layoutray.batching.examples import unlabelled
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.inference.unit_attention import attention_from
 from layoutray.recipe import recipes
 from tests.jobs import page, vocabulary
 

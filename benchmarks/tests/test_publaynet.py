@@ -5,8 +5,14 @@ from typing import Any
 
 import pytest
 
+from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError, Reason
+from layoutray.ocr.settings import Recognition
+from layoutray.prepare.plan import make_plan
+from layoutray.prepare.recognise import make_word_source, open_document, recognise_page
 from layoutray.readers import load
+from layoutray.recipe.ingest import IngestRecipe
+from tests.ocr.files import encoded, picture
 from tests.readers.native import items, only, put, put_picture
 
 READER = load("publaynet")
@@ -120,6 +126,32 @@ def test_a_malformed_file_is_named_with_the_place(tmp_path: Path, bad: str | dic
     with pytest.raises(DocumentError, match=r"train\.json.*" + message) as caught:
         list(READER.discover(str(tmp_path)))
     assert caught.value.reason is Reason.BAD_ANNOTATION
+
+
+@pytest.mark.ocr
+def test_ocr_words_get_the_labels_of_the_regions_that_they_stand_in(tmp_path: Path) -> None:
+    put(tmp_path / "a.jpg", encoded(picture("Grand total 42"), "JPEG"))
+    image = {"id": 40, "file_name": "a.jpg", "width": 1000, "height": 700}
+    for regions, tag in (([region(40, 0, 0, 1000, 700)], "text"), ([], None)):
+        put(tmp_path / "train.json", coco([], *regions) | {"images": [image]})
+        (reference,) = READER.discover(str(tmp_path))
+        with make_word_source("publaynet", "ocr", Recognition(profile="fast")) as words:
+            (task,) = make_plan(
+                [open_document(words, reference)], IngestRecipe(reader="publaynet", dev_share=0), set_splits=()
+            ).page_tasks
+            read = recognise_page(words, task)
+        assert isinstance(read, Page), read
+        assert " ".join(word.text for word in read.words) == "Grand total 42"
+        assert {word.tag for word in read.words} == {tag}
+
+
+def test_regions_without_words_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    (reference,) = READER.discover(str(page(tmp_path)))
+    with make_word_source("publaynet", "annotation", Recognition()) as words:
+        found = open_document(words, reference)
+    assert found.letter is not None
+    assert found.letter.reason == "bad_annotation"
+    assert "words = 'ocr'" in found.letter.message
 
 
 def test_a_picture_that_two_files_name_is_refused(tmp_path: Path) -> None:

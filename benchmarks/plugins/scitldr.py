@@ -8,10 +8,10 @@ are ignored.
 from collections.abc import Iterator
 from typing import Any
 
+from benchmarks.plugins.summarised_texts import text_truth
 from layoutray.errors import InputError
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import file_name, folder_of, json_object, malformed, member, nothing_found, text_of
-from layoutray.readers.texts import text_truth
 from layoutray.store import sources
 
 _SPLITS = ("train", "dev", "test")
@@ -47,18 +47,21 @@ class _SciTldr:
                         split=file_name(uri).stem,
                     )
 
-    def read(self, item: DocumentRef) -> Truth:
-        data = sources.read_bytes(item.annotation)
-        paper = json_object(data, item.source)
+    def read(self, reference: DocumentRef) -> Truth:
+        data = sources.read_bytes(reference.annotation)
+        paper = json_object(data, reference.source)
         return text_truth(
-            item, sources.content_id(data), " ".join(_texts(paper, "source", item)), _texts(paper, "target", item)
+            reference,
+            sources.content_id(data),
+            " ".join(_texts(paper, "source", reference)),
+            _texts(paper, "target", reference),
         )
 
 
-def _texts(paper: dict[str, Any], key: str, item: DocumentRef) -> list[str]:
-    texts = member(paper, key, list, item.source)
+def _texts(paper: dict[str, Any], key: str, reference: DocumentRef) -> list[str]:
+    texts = member(paper, key, list, reference.source)
     if not all(isinstance(text, str) for text in texts):
-        raise malformed(item.source, f"`{key}` is {texts!r:.80}, expected a list of texts")
+        raise malformed(reference.source, f"`{key}` is {texts!r:.80}, expected a list of texts")
     return texts
 
 

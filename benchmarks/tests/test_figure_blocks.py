@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from benchmarks.figures.blocks import blocks, box_of, connected
 from layoutray.document import Box, Page, Word
-from layoutray.document.blocks import blocks, box_of, connected
 from tests.store.pages import page
 
 

@@ -15,7 +15,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from layoutray.document import SUMMARY, Document, Field, Page, Word
+from layoutray.document import SUMMARY, Field, Page, Word
 from layoutray.errors import DocumentError, Reason
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
@@ -64,36 +64,30 @@ class _Abstracts:
         if not found:
             raise nothing_found(root, "NAME.pdf")
 
-    def read(self, item: DocumentRef) -> Truth:
+    def read(self, reference: DocumentRef) -> Truth:
         """The paper from the introduction on, with its abstract as summary.
 
         Raises:
             DocumentError: not_annotated when no abstract before an introduction is found; also as recognition raises.
         """
-        data = sources.read_bytes(item.source)
-        recognised = list(_pages(data, item, self.recognition))
+        data = sources.read_bytes(reference.source)
+        recognised = list(_pages(data, reference, self.recognition))
         lines = [
             _Line(number, tuple(words))
             for number, page in enumerate(recognised)
             for _, words in groupby(page.words, key=lambda word: (word.block, word.line))
         ]
-        abstract, article = _split_paper(lines, item.source)
+        abstract, article = _split_paper(lines, reference.source)
         pages = tuple(
             replace(page, words=words)
             for number, page in enumerate(recognised)
             if (words := _words_on(number, article))
         )
-        document = Document(
-            doc_id=sources.content_id(data),
-            source=item.source,
-            split=item.split,
-            num_pages=len(pages),
-            fields=(Field(SUMMARY, abstract),),
-        )
+        document = reference.document(sources.content_id(data), len(pages), [Field(SUMMARY, abstract)])
         return Truth(document=document, pages=pages)
 
 
-def _pages(data: bytes, item: DocumentRef, recognition: Recognition) -> Iterator[Page]:
+def _pages(data: bytes, reference: DocumentRef, recognition: Recognition) -> Iterator[Page]:
     doc_id = sources.content_id(data)
     with closing(IsolatedRecogniser(recognition)) as recogniser:
         for number in range(1, recogniser.count_pages(data) + 1):
@@ -104,9 +98,9 @@ def _pages(data: bytes, item: DocumentRef, recognition: Recognition) -> Iterator
                 width=page.width,
                 height=page.height,
                 words=page.words,
-                source=item.source,
-                image=item.image,
-                split=item.split,
+                source=reference.source,
+                image=reference.image,
+                split=reference.split,
                 provenance=page.provenance,
             )
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from benchmarks.figures import attention_map
+from benchmarks.figures.attention_map import QUERY, RAMP, draw, percent
 from layoutray.document import Box, Page, Word
-from layoutray.report import attention_map
-from layoutray.report.attention_map import QUERY, RAMP, draw, percent
 from layoutray.report.canvas import PAPER
 from tests.store.pages import page
 

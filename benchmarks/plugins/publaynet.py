@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from layoutray.document import Document, LabelledArea
+from layoutray.document import LabelledArea
 from layoutray.errors import InputError
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
@@ -50,19 +50,14 @@ class _PubLayNet:
                 key=file_name(uri).stem, source=uri, image=uri, annotation=annotation, split=_SPLITS.get(split, "")
             )
 
-    def read(self, item: DocumentRef) -> Truth:
-        document = Document(
-            doc_id=sources.content_id(sources.read_bytes(item.source)),
-            source=item.source,
-            split=item.split,
-            num_pages=1,
-        )
-        if not item.annotation:
+    def read(self, reference: DocumentRef) -> Truth:
+        document = reference.document(sources.content_id(sources.read_bytes(reference.source)))
+        if not reference.annotation:
             return Truth(document=document, pages=(), regions=())
-        picture = json_object(sources.read_bytes(item.annotation), item.source)
+        picture = json_object(sources.read_bytes(reference.annotation), reference.source)
         page = PageWords(PageSize(picture["width"], picture["height"]))
         regions = tuple(
-            LabelledArea(label, page.place(sides, f"{item.source}, region {index} ({label})"))
+            LabelledArea(label, page.place(sides, f"{reference.source}, region {index} ({label})"))
             for index, (label, *sides) in enumerate(picture["regions"])
         )
         return Truth(document=document, pages=(), regions=regions, repairs=page.repairs)

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from layoutray import architectures, registry
 from layoutray.batching.collate import collate
@@ -15,7 +16,31 @@ from layoutray.batching.examples import unlabelled
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.tensors import Batch, HasLayerAttention, HasSkimAttention
+from layoutray.tensors import Batch
+
+
+@runtime_checkable
+class HasSkimAttention(Protocol):
+    """An encoder whose attention depends on layout alone and is shared by all its layers."""
+
+    def skim(self, batch: Batch) -> Float[Tensor, "batch heads length length"]:
+        """Attention probabilities; rows are queries, columns are keys."""
+        ...
+
+
+@runtime_checkable
+class HasLayerAttention(Protocol):
+    """An encoder that returns the attention of each of its layers."""
+
+    layers: nn.ModuleList
+
+    def attention(self, batch: Batch, layer: int) -> Float[Tensor, "batch heads length length"]:
+        """Attention probabilities of layer `layer`, counted from 0; rows are queries, columns are keys.
+
+        Raises:
+            InputError: if there is no such layer.
+        """
+        ...
 
 
 @dataclass(frozen=True)

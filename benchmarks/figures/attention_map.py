@@ -12,8 +12,8 @@ from jaxtyping import Float
 from matplotlib import colormaps
 from PIL import Image, ImageChops, ImageDraw, ImageFont
 
+from benchmarks.figures.blocks import blocks, box_of, connected
 from layoutray.document import Page
-from layoutray.document.blocks import blocks, box_of, connected
 from layoutray.report.canvas import (
     FAINT,
     INK,

@@ -1,40 +1,58 @@
-"""`layoutray picture attention`: attention over a page, from a title, a table or chosen words."""
+"""A picture of the attention over a page, from a title, a table or chosen words; its MLflow run gets it too."""
 
+import argparse
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 
+from benchmarks.figures import attention_map
+from benchmarks.measure.unit_attention import attention_from
 from layoutray import checkpoint
 from layoutray.cli.shared import options, terminal
-from layoutray.cli.shared.page_choice import PageChoice, add_page_options, caption_name
 from layoutray.document import Box, Page
 from layoutray.document.tags import kind_of
 from layoutray.errors import InputError
-from layoutray.inference.unit_attention import attention_from
-from layoutray.report import attention_map, png
+from layoutray.report import png
 from layoutray.report.page_picture import page_picture
+from layoutray.store.data_set import DataSet
 from layoutray.tracking import registered, runs
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttentionOptions(PageChoice):
-    """Options of `layoutray picture attention`. Exactly one of `unit`, `words` and `box` is given.
+class AttentionOptions:
+    """Options of the command. Exactly one of `unit`, `words` and `box` is given.
 
     Attributes:
+        pages: folder written by `layoutray ingest`.
+        page: a page id; None chooses by `source`.
+        source: text in the file name of the page's source; empty takes any.
         layer: counted from 0; None is the last.
+        out: the picture to write.
     """
 
     checkpoint: str
+    pages: str
+    page: str | None
+    source: str
     unit: str | None
     words: str | None
     box: str | None
     layer: int | None
+    out: Path
     tracking_uri: str
 
+    def candidates(self) -> Iterator[Page]:
+        """The pages that the options allow and that have a picture, in no order."""
+        rows = pc.field("image") != ""
+        rows = rows & (pc.field("page_id") == self.page) if self.page else rows
+        return (page for page in DataSet(self.pages).read_pages(rows) if self.source in _file_name(page))
 
-def main(arguments: Sequence[str] | None = None) -> int:
+
+def main(arguments: Sequence[str]) -> int:
     chosen = _parse(arguments)
     name, select = _selector(chosen)
     folder, _ = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
@@ -45,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outside = attention_map.percent(max(0.0, 1 - attention.words.sum()))
     caption = [
         f"Attention of {loaded.recipe.name} ({loaded.recipe.arch}) from {name}, {len(words)} words",
-        caption_name(page),
+        f"{_file_name(page)}, page {page.number}",
         f"Mean over {attention.heads} heads and {attention.tokens} tokens; {attended} of {len(page.words)} words are "
         f"attended to; {outside} of the attention goes to no word",
     ]
@@ -55,10 +73,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return terminal.show_picture(picture, chosen.out)
 
 
-def _parse(arguments: Sequence[str] | None) -> AttentionOptions:
-    parser = options.parser("picture attention")
+def _parse(arguments: Sequence[str]) -> AttentionOptions:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks attention", description=__doc__)
     options.add_checkpoint(parser)
-    add_page_options(parser, "with a picture and the selected words")
+    parser.add_argument("pages", help="folder written by `layoutray ingest`")
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--page",
+        metavar="PAGE_ID",
+        help="page to draw (default: the first by doc_id and number with a picture and the selected words)",
+    )
+    choice.add_argument(
+        "--source", metavar="TEXT", default="", help="draw the first page whose file name contains TEXT"
+    )
     words = parser.add_mutually_exclusive_group(required=True)
     words.add_argument(
         "--unit", metavar="LABEL", help="attention from all words of this label or entity type, e.g. title or table"
@@ -101,6 +128,10 @@ def _selector(chosen: AttentionOptions) -> tuple[str, Callable[[Page], list[int]
         return box.x0 <= (word.x0 + word.x1) / 2 <= box.x1 and box.y0 <= (word.y0 + word.y1) / 2 <= box.y1
 
     return f"box {chosen.box}", lambda page: [number for number, word in enumerate(page.words) if inside(word.box)]
+
+
+def _file_name(page: Page) -> str:
+    return page.source.rpartition("/")[2]
 
 
 def _page(chosen: AttentionOptions, name: str, select: Callable[[Page], list[int]]) -> tuple[Page, list[int]]:
