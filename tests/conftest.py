@@ -34,6 +34,7 @@ _REPOSITORY = Path(__file__).resolve().parents[1]
 
 def pytest_configure(config: pytest.Config) -> None:
     """Load the plugin that shares a Ray between tests, and give the tests a node cache of their own."""
+    gc.disable()
     config.pluginmanager.import_plugin("tests.cluster.shared_ray")
     cache = tempfile.TemporaryDirectory(prefix="layoutray-cache-")
     os.environ[node_cache.FOLDER] = cache.name
@@ -44,6 +45,7 @@ def pytest_collection_finish() -> None:
     """Exempt what the collection has imported from garbage collection, which took half of the time of the tests."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def location(variable: str, default: str) -> Path:
