@@ -176,7 +176,7 @@ def keys(settings: Mapping[str, Any]) -> Iterator[str]:
     [
         load_ingest("ingest-folder"),
         load_mix("mix", ["shares={a = 1.0}"]),
-        recipes.load(str(REPOSITORY / "benchmarks/recipes/finetune-scitldr.toml")),
+        recipes.load("finetune-scitldr"),
     ],
     ids=["ingest", "mix", "training"],
 )
