@@ -20,8 +20,8 @@ class Limits:
         max_upload_bytes: largest request body; a larger one is refused with 413 as soon as the limit is passed.
         max_pages: most pages of a document; a longer document is refused with 413.
         timeout_s: seconds a document may take, upload and queueing included; after that the answer is 504.
-        max_queued_requests: files that may wait while every OCR replica is busy, and as many documents of words while
-            every model replica has a full batch. Further documents are refused with 503 before their bodies are read.
+        max_queued_requests: queue length for files, beyond one for each OCR replica, and for documents of words, beyond
+            a full batch for each model replica. Further documents are refused with 503 before their bodies are read.
         max_job_files, max_job_bytes: files of one job, and their sum with the envelope; no file is larger than
             `max_upload_bytes`.
         max_waiting_documents: documents of all jobs that may wait; further jobs are refused with 503.

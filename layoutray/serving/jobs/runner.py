@@ -31,7 +31,7 @@ _WAIT_SECONDS = 2.0
 
 
 class JobRunner(LedgerLoop[WaitingDocument]):
-    """Processes documents that wait in the ledger. Opens documents before it answers any: pages left are soon known.
+    """Processes documents that wait in the ledger. Opens all documents first, so that page counts are known early.
 
     Args:
         at_once: gives the number of documents that may be in progress.

@@ -44,7 +44,7 @@ class DocumentCounts(BaseModel):
 
 
 class PageCounts(BaseModel):
-    """Pages of a job. Documents are opened before any is answered, so that the pages left are soon known."""
+    """Pages of a job. All documents are opened before any is answered, so that the counts are known early."""
 
     done: int = Field(description="that are answered, and those of documents that failed")
     left: int = Field(description="of documents that wait and are opened")
