@@ -6,7 +6,6 @@ the number of documents, and no process holds more than a group or a range.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, islice
 from math import ceil
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import ray.data
 
+from layoutray.cluster.answer_job import JobIdentity
 from layoutray.document.answers import DocumentFields
 from layoutray.document.field_type import FieldType
 from layoutray.store import codec, shards, sources
@@ -33,28 +33,20 @@ _DOCUMENTS_PER_SHARD = 4096
 _CPUS = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSchema:
-    """The fields to answer, and the model that answers them."""
-
-    fields: Mapping[str, FieldType]
-    model_id: str
-    model_version: str
-
-
-def count_answers(answers: AnswerSet, schema: FieldSchema) -> dict[str, int]:
-    """Count all answers. If the model answers fields of documents, write these anew, and count them."""
+def count_answers(answers: AnswerSet, fields: Mapping[str, FieldType], identity: JobIdentity) -> dict[str, int]:
+    """Count all answers. If the model answers `fields` of documents, write these anew, and count them."""
     grouped = sources.join(answers.folder, "grouped")
     for folder in (answers.fields, grouped):
         sources.remove_folder(folder)
     uris = shards.shards(answers.tables)
     groups = [uris[start : start + _SHARDS_PER_GROUP] for start in range(0, len(uris), _SHARDS_PER_GROUP)]
     counts = dict.fromkeys(("answered", "failed", "entities", "fields", "without_fields"), 0)
-    counts |= _sum(partial(_count_group, grouped=grouped if schema.fields else ""), groups)
+    counts |= _sum(partial(_count_group, grouped=grouped if fields else ""), groups)
     if shards.shards(grouped):
         count = ceil((counts["answered"] + counts["entities"]) / _ROWS_PER_RANGE)
         ranges = [list(bounds) for bounds in id_ranges(count)]
-        counts |= _sum(partial(_answer_range, grouped=grouped, answers=answers, schema=schema), ranges)
+        answer = partial(_answer_range, grouped=grouped, answers=answers, fields=fields, identity=identity)
+        counts |= _sum(answer, ranges)
         sources.remove_folder(grouped)
     return counts
 
@@ -82,10 +74,12 @@ def _count_group(row: Mapping[str, Any], grouped: str) -> dict[str, int]:
     return {"answered": num_pages, "failed": table.num_rows - pages.num_rows, "entities": num_entities}
 
 
-def _answer_range(row: Mapping[str, Any], grouped: str, answers: AnswerSet, schema: FieldSchema) -> dict[str, int]:
+def _answer_range(
+    row: Mapping[str, Any], grouped: str, answers: AnswerSet, fields: Mapping[str, FieldType], identity: JobIdentity
+) -> dict[str, int]:
     rows = shards.read(grouped, ANSWERS, filter=in_range(*row["item"]))
     num_values = num_without = 0
-    documents = _documents(_by_document(rows), schema)
+    documents = _documents(_by_document(rows), fields, identity)
     while batch := list(islice(documents, _DOCUMENTS_PER_SHARD)):
         name = shards.stem(shards.part_name(document.doc_id for document in batch))
         num_values += answers.write_fields(batch, name)
@@ -93,18 +87,17 @@ def _answer_range(row: Mapping[str, Any], grouped: str, answers: AnswerSet, sche
     return {"fields": num_values, "without_fields": num_without}
 
 
-def _documents(rows: pa.Table, schema: FieldSchema) -> Iterator[DocumentFields]:
+def _documents(rows: pa.Table, fields: Mapping[str, FieldType], identity: JobIdentity) -> Iterator[DocumentFields]:
     """Each document with its fields; `rows` are sorted by document and page."""
     plain = (row for batch in rows.to_batches(max_chunksize=_ROWS_PER_ROW_GROUP) for row in batch.to_pylist())
     for doc_id, group in groupby(plain, key=itemgetter("doc_id")):
         document_rows = list(group)
-        fields = field_answers(map(codec.entity_of, document_rows), schema.fields)
         yield DocumentFields(
             doc_id=doc_id,
             source=document_rows[0]["source"],
-            model_id=schema.model_id,
-            model_version=schema.model_version,
-            fields=fields,
+            model_id=identity.model_id,
+            model_version=identity.model_version,
+            fields=field_answers(map(codec.entity_of, document_rows), fields),
         )
 
 

@@ -126,7 +126,10 @@ def run(
     answers.remove_manifest()
     answers.keep_only(plan.names & written)
     if plan.remaining:
-        units = ray.data.from_blocks(_blocks(plan.remaining, replicas.count))
+        size = min(_UNITS_PER_BLOCK, ceil(len(plan.remaining) / (_BLOCKS_PER_REPLICA * replicas.count)))
+        rows = list(map(asdict, plan.remaining))
+        parts = (rows[start : start + size] for start in range(0, len(rows), size))
+        units = ray.data.from_blocks([pa.Table.from_pylist(part, schema=_UNIT) for part in parts])
         units.context.target_max_block_size = 1  # Ray passes on each row at once: for the progress, and between stages
         allow_slow_batches(units)
         start = Progress(stage=stage, done=0, total=plan.rows - plan.skipped, skipped=plan.skipped)
@@ -140,11 +143,3 @@ def run(
     latest = {"new": plan.rows - plan.skipped, "seconds": time.monotonic() - started, "replicas": replicas.count}
     answers.write_manifest(asdict(identity) | {"counts": counts, "version": VERSION, "run": latest})
     return counts | {"new": plan.rows - plan.skipped}
-
-
-def _blocks(units: Sequence[Unit], replicas: int) -> list[pa.Table]:
-    size = min(_UNITS_PER_BLOCK, ceil(len(units) / (_BLOCKS_PER_REPLICA * replicas)))
-    return [
-        pa.Table.from_pylist([asdict(unit) for unit in units[start : start + size]], schema=_UNIT)
-        for start in range(0, len(units), size)
-    ]

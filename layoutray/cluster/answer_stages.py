@@ -5,7 +5,7 @@ compete for the same cores. With GPUs, the first and the last stage have their o
 not wait for them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +18,18 @@ from torch import Tensor
 from layoutray.batching.examples import Example
 from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus
+from layoutray.cluster.answer_fields import count_answers
+from layoutray.cluster.answer_job import JobIdentity
 from layoutray.cluster.connect import num_workers
 from layoutray.cluster.placement import Replicas
 from layoutray.document import Page
+from layoutray.document.answers import Answer, Problem
 from layoutray.inference.extractor import Extractor, Tagging, page_answers
+from layoutray.prepare.answer_plan import Unit, failures, page_units
 from layoutray.store import codec, shards
 from layoutray.store.answer_set import AnswerSet
+from layoutray.store.data_set import DataSet
+from layoutray.store.dead_letter import DeadLetter
 
 _CPUS = 0.25
 """CPUs of a process of the first or the last stage. Both and a replica fit on one CPU."""
@@ -33,23 +39,28 @@ _Batch = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answering:
-    """What the stages need besides the units.
+class PageAnswerer:
+    """The answerer of a job (`answer_job.Answerer`) with a model that finds entities.
 
     Attributes:
         checkpoint: name of the model.
         fetch: gives the folder of the checkpoint in the process that reads it.
     """
 
+    data_set: DataSet
     checkpoint: str
     fetch: Fetch
     tagging: Tagging
-    model_id: str
-    model_version: str
+    identity: JobIdentity
     answers: AnswerSet
 
-    def run(self, units: ray.data.Dataset, replicas: Replicas) -> ray.data.Dataset:
-        """The number of answered pages of each unit, in column `rows`."""
+    def units(self) -> Iterator[Unit]:
+        return page_units(self.data_set)
+
+    def failures(self) -> Iterator[tuple[str, Sequence[DeadLetter]]]:
+        return failures(self.data_set, of_documents=False)
+
+    def answer(self, units: ray.data.Dataset, replicas: Replicas) -> ray.data.Dataset:
         on_cpus: dict[str, Any] = {
             "num_cpus": _CPUS,
             "compute": ActorPoolStrategy(min_size=1, max_size=max(1, num_workers() // 2)),
@@ -61,6 +72,35 @@ class Answering:
                 stage, fn_constructor_args=(self,), batch_size=1, batch_format="numpy", **placement
             )
         return units
+
+    def answer_failures(self, letters: Sequence[DeadLetter], name: str) -> None:
+        self.write([self._failure(letter) for letter in letters], name)
+
+    def write(self, answers: Sequence[Answer], name: str) -> None:
+        """Write a shard of answers."""
+        self.answers.write(codec.answers_table(answers), [answer.to_json() for answer in answers], name)
+
+    def count(self) -> Mapping[str, int]:
+        return count_answers(self.answers, self.tagging.fields, self.identity)
+
+    def _failure(self, letter: DeadLetter) -> Answer:
+        problem = Problem(
+            code=letter.reason,
+            stage=letter.stage,
+            message=letter.message,
+            retryable=letter.retryable,
+            page_number=letter.page,
+        )
+        return Answer(
+            doc_id=letter.doc_id,
+            source=letter.source,
+            model_id=self.identity.model_id,
+            model_version=self.identity.model_version,
+            status="failure",
+            entities=(),
+            pages=(),
+            errors=(problem,),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +120,8 @@ class _Work:
 
 
 class _ReadPages:
-    def __init__(self, answering: Answering) -> None:
-        self._tagging = answering.tagging
+    def __init__(self, answerer: PageAnswerer) -> None:
+        self._tagging = answerer.tagging
 
     def __call__(self, batch: _Batch) -> _Batch:
         shard, start, rows, name = (batch[column][0] for column in ("shard", "start", "rows", "name"))
@@ -90,8 +130,8 @@ class _ReadPages:
 
 
 class _RunModel:
-    def __init__(self, answering: Answering) -> None:
-        self._extractor = Extractor.load(answering.fetch(answering.checkpoint), gpus.assigned_device())
+    def __init__(self, answerer: PageAnswerer) -> None:
+        self._extractor = Extractor.load(answerer.fetch(answerer.checkpoint), gpus.assigned_device())
 
     def __call__(self, batch: _Batch) -> _Batch:
         work: _Work = batch["work"][0]
@@ -100,21 +140,21 @@ class _RunModel:
 
 
 class _WriteAnswers:
-    def __init__(self, answering: Answering) -> None:
-        self._answering = answering
+    def __init__(self, answerer: PageAnswerer) -> None:
+        self._answerer = answerer
 
     def __call__(self, batch: _Batch) -> _Batch:
         work: _Work = batch["work"][0]
-        chosen = self._answering
-        entities = chosen.tagging.entities(work.pages, work.windows, work.probabilities)
-        answers = page_answers(work.pages, entities, chosen.tagging.records, chosen.model_id, chosen.model_version)
-        chosen.answers.write(codec.answers_table(answers), [answer.to_json() for answer in answers], work.name)
+        tagging, identity = self._answerer.tagging, self._answerer.identity
+        entities = tagging.entities(work.pages, work.windows, work.probabilities)
+        answers = page_answers(work.pages, entities, tagging.records, identity.model_id, identity.model_version)
+        self._answerer.write(answers, work.name)
         return {"rows": np.array([len(answers)])}
 
 
 class _AllStages:
-    def __init__(self, answering: Answering) -> None:
-        self._stages = [stage(answering) for stage in (_ReadPages, _RunModel, _WriteAnswers)]
+    def __init__(self, answerer: PageAnswerer) -> None:
+        self._stages = [stage(answerer) for stage in (_ReadPages, _RunModel, _WriteAnswers)]
 
     def __call__(self, batch: _Batch) -> _Batch:
         for stage in self._stages:

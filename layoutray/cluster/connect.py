@@ -22,14 +22,8 @@ _SLOWEST_BATCH_SECONDS = 3600.0
 _CORES = "layoutray_cores"
 """Custom resource of a cluster that `_start` has started: its physical cores. It has more logical CPUs."""
 _ANSWER_SECONDS = 10.0
-_ENVIRONMENT = {
-    # Tesseract's own threads make it several times slower if every core already has a process.
-    "OMP_THREAD_LIMIT": "1",
-}
-"""Of Ray's processes."""
-
-_NO_PREEMPTION = ("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")
-"""Nobody takes this machine away from Ray, so a training here needs no process that watches for it."""
+_ENVIRONMENT = {"OMP_THREAD_LIMIT": "1"}
+"""Of Ray's processes. Tesseract's own threads make it several times slower if every core already has a process."""
 
 
 @contextmanager
@@ -55,7 +49,11 @@ def connect(*, cores: int | None = None, gpus: int | None = None, dashboard: boo
     if os.environ.get("RAY_ADDRESS"):
         _join()
     else:
-        _start(cores or num_cores(), _visible_gpus() if gpus is None else gpus, dashboard=dashboard)
+        if gpus is None:
+            from layoutray.devices import visible_gpus  # imports PyTorch
+
+            gpus = visible_gpus()  # Ray would also count GPUs that this build of PyTorch cannot use
+        _start(cores or num_cores(), gpus, dashboard=dashboard)
     _configure()
     try:
         yield
@@ -125,18 +123,12 @@ def _no_answer(address: str, reason: str) -> ClusterError:
     )
 
 
-def _visible_gpus() -> int:
-    """Ray would also count GPUs that this build of PyTorch cannot use."""
-    from layoutray.devices import visible_gpus  # imports PyTorch
-
-    return visible_gpus()
-
-
 def _start(cores: int, gpus: int, *, dashboard: bool) -> None:
     os.environ.update(_ENVIRONMENT)
     # Fractional CPUs result in many small processes. Without this setting, Ray warns about them.
     os.environ.setdefault("RAY_worker_maximum_startup_concurrency", "16")
-    os.environ.setdefault(*_NO_PREEMPTION)
+    # Nobody takes this machine away from Ray, so a training here needs no process that watches for it.
+    os.environ.setdefault("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")
     # Ray Data's own short tasks need a whole logical CPU each. If there were only as many logical CPUs as cores, the
     # workers would take all of them, and the pipeline would wait forever.
     try:

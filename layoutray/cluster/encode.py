@@ -10,26 +10,24 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 import pyarrow as pa
 import ray
-from ray.exceptions import RayTaskError
 
 from layoutray import tokenizer
 from layoutray.checkpoint import Fetch
 from layoutray.cluster.connect import num_workers
 from layoutray.cluster.progress import Progress, ignore_progress
-from layoutray.cluster.worker_pool import WorkerPool
+from layoutray.cluster.worker_pool import map_records, own_errors
 from layoutray.document.filters import Filters
-from layoutray.errors import InputError, LayoutrayError
+from layoutray.errors import InputError
 from layoutray.prepare import record_codecs
 from layoutray.prepare.encode import Encoder, labels_for, vocabulary_for
-from layoutray.prepare.encode_card import card_of, check_examples
 from layoutray.prepare.encode_output import EncodeOutput
 from layoutray.prepare.field_truth import count_values
-from layoutray.prepare.pieces import Piece, PieceCounts, encode_piece, pieces_of
+from layoutray.prepare.pieces import Piece, PieceCounts, card_of, check_examples, encode_piece, pieces_of
 from layoutray.recipe.recipes import Recipe
 from layoutray.store import shards, sources
 from layoutray.store.card import Card
@@ -144,17 +142,11 @@ def _encode_pieces(
     """Encode all pages. `arguments` are those of `_PieceWorker`."""
     pieces = SpilledList(_PIECE)
     pieces.extend(pieces_of(lengths, _PAGES_PER_PIECE))
-    pool = WorkerPool(
-        actor=_PieceWorker,
-        arguments=arguments,
-        workers=min(workers, len(pieces)),
-        batch_size=1,
-        deadline=_SLOWEST_PIECE_SECONDS,
-    )
     encoded: list[PieceCounts] = []
     done, total = 0, sum(lengths.values())
     progress(Progress(stage="encode", done=0, total=total))
-    for table in pool.map(pieces):
+    workers, deadline = min(workers, len(pieces)), _SLOWEST_PIECE_SECONDS
+    for table in map_records(pieces, _PieceWorker, arguments, workers=workers, batch_size=1, deadline=deadline):
         for text in table["counts"].to_pylist():
             encoded.append(PieceCounts(**json.loads(text)))
             done += sum(encoded[-1].pages.values())
@@ -162,23 +154,23 @@ def _encode_pieces(
     return encoded
 
 
+@dataclass
 class _PieceWorker:
     """A Ray actor that encodes pieces. Yields their counts."""
 
-    def __init__(self, encoder: Encoder, filters: Filters, output: EncodeOutput) -> None:
-        self._encoder = encoder
-        self._filters = filters
-        self._output = output
+    encoder: Encoder
+    filters: Filters
+    output: EncodeOutput
 
     def __call__(self, packed: pa.Table) -> pa.Table:
         counts = map(self._encode, record_codecs.from_table(packed, _PIECE))
         return pa.table({"counts": [json.dumps(asdict(one)) for one in counts]})
 
     def _encode(self, piece: Piece) -> PieceCounts:
-        if done := self._output.counts(piece.name):
+        if done := self.output.counts(piece.name):
             return done
-        examples, letters, counts = encode_piece(piece, self._encoder, self._filters)
-        self._output.write_piece(examples, letters, counts)
+        examples, letters, counts = encode_piece(piece, self.encoder, self.filters)
+        self.output.write_piece(examples, letters, counts)
         return counts
 
 
@@ -194,7 +186,8 @@ def _write_files(
         """Results of a method of `output` as Ray tasks, for the arguments of each call."""
         task, results = cast(Any, ray.remote(num_cpus=0.5))(method), list[Any]()
         for start in range(0, len(calls), at_a_time):
-            results += _results([task.remote(output, *call) for call in calls[start : start + at_a_time]])
+            with own_errors():
+                results += ray.get([task.remote(output, *call) for call in calls[start : start + at_a_time]])
             progress(Progress(stage="merge", done=done + len(results), total=total))
         return results
 
@@ -203,13 +196,3 @@ def _write_files(
     for split in SPLITS:
         blocks = [table for file, table in zip(files, tables, strict=True) if file.split == split]
         output.finish_split(split, blocks)
-
-
-def _results(tasks: list[Any]) -> list[Any]:
-    """Results of Ray tasks. Raises the LayoutrayError or OSError that a task raises."""
-    try:
-        return ray.get(tasks)
-    except RayTaskError as error:
-        if isinstance(error.cause, LayoutrayError | OSError):
-            raise error.cause from None
-        raise

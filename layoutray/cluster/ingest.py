@@ -11,25 +11,33 @@ References and page tasks are on the driver's disk; Ray's object store holds a f
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
+from typing import Any
 
-from layoutray.cluster.connect import num_workers
+import pyarrow as pa
+
+from layoutray.cluster.connect import connect, num_workers
 from layoutray.cluster.meters import IngestMeter
-from layoutray.cluster.opening import open_documents
-from layoutray.cluster.page_worker import PageWorker
+from layoutray.cluster.page_worker import DocumentOpener, PageWorker
 from layoutray.cluster.progress import Progress, ignore_progress
-from layoutray.cluster.worker_pool import WorkerPool
+from layoutray.cluster.worker_pool import map_records
 from layoutray.prepare.discovery import find_documents
 from layoutray.prepare.manifest import IngestRun, Manifest, make_manifest
 from layoutray.prepare.opened_before import OpenedBefore
 from layoutray.prepare.output import Done, Output
-from layoutray.prepare.page_tasks import Plan
+from layoutray.prepare.page_tasks import OpenedDocument, Plan
 from layoutray.prepare.plan import make_plan
-from layoutray.prepare.recognise import ATTEMPTS
-from layoutray.prepare.record_codecs import reference_key
+from layoutray.prepare.recognise import ATTEMPTS, make_word_source, open_document
+from layoutray.prepare.record_codecs import DOCUMENT_REF, OPENED_DOCUMENT, from_table, reference_key
+from layoutray.readers import DocumentRef
 from layoutray.recipe.ingest import IngestRecipe
+from layoutray.store.spilled import SpilledDict, SpilledList
+
+_OPENED_IN_PROCESS = 1000
+"""Up to this number, opening documents in this process is faster than starting workers."""
+_DOCUMENTS_PER_BATCH = 256
 
 
 def ingest(
@@ -88,6 +96,60 @@ def plan_ingest(
     return make_plan(in_order, recipe, set_splits=found.splits, without_picture=found.without_picture)
 
 
+def open_documents(
+    references: SpilledList[DocumentRef],
+    recipe: IngestRecipe,
+    progress: Callable[[Progress], None],
+    workers: int | None = None,
+    before: OpenedBefore | None = None,
+) -> SpilledDict[OpenedDocument]:
+    """Open documents: only those that are new or have changed, in this process or in the workers.
+
+    Args:
+        workers: number of worker processes for many documents; default: one for each core of the cluster.
+        before: documents that need not be opened again if they have not changed. What is opened is added to them.
+
+    Returns:
+        All documents by `reference_key`, recalled or opened.
+    """
+    changed, opened = SpilledList(DOCUMENT_REF), SpilledDict(OPENED_DOCUMENT)
+    for reference in references:
+        recalled = before and before.recall(reference)
+        if recalled:
+            opened[reference_key(reference)] = recalled
+        else:
+            changed.append(reference)
+    for count, result in enumerate(_opened(changed, recipe, workers), start=1):
+        opened[reference_key(result.reference)] = result
+        progress(Progress(stage="open", done=count, total=len(changed)))
+    if before and changed:
+        before.store(opened[reference_key(reference)] for reference in changed)
+    return opened
+
+
+def _opened(
+    references: SpilledList[DocumentRef], recipe: IngestRecipe, workers: int | None
+) -> Iterator[OpenedDocument]:
+    if len(references) <= _OPENED_IN_PROCESS:
+        with make_word_source(recipe.reader, recipe.words, recipe.recognition) as words:
+            for reference in references:
+                yield open_document(words, reference)
+        return
+    with connect():
+        workers = workers or num_workers()
+        for table in _mapped(references, DocumentOpener, recipe, workers, _DOCUMENTS_PER_BATCH):
+            yield from from_table(table, OPENED_DOCUMENT)
+
+
+def _mapped(
+    records: SpilledList[Any], actor: type, recipe: IngestRecipe, workers: int, batch_size: int, **more: str
+) -> Iterator[pa.Table]:
+    """The tables of the actors of an ingest. `more`: arguments of their constructor besides those that all have."""
+    arguments = {"reader": recipe.reader, "words": recipe.words, "recognition": recipe.recognition, **more}
+    deadline = ATTEMPTS * recipe.recognition.deadline
+    return map_records(records, actor, arguments, workers=workers, batch_size=batch_size, deadline=deadline)
+
+
 def run_plan(
     plan: Plan,
     done: Done,
@@ -105,20 +167,11 @@ def run_plan(
     meter = IngestMeter()
     meter.dead([letter.reason for letter in plan.letters])
     if tasks:
-        arguments = {"reader": recipe.reader, "words": recipe.words, "recognition": recipe.recognition}
-        arguments["out"] = output.folder
-        deadline = ATTEMPTS * recipe.recognition.deadline
-        pool = WorkerPool(
-            actor=PageWorker,
-            arguments=arguments,
-            workers=min(workers, len(tasks)),
-            batch_size=recipe.pages_per_shard,
-            deadline=deadline,
-        )
         latest = Progress(stage="recognise", done=0, total=len(tasks), skipped=len(plan.page_tasks) - len(tasks))
         progress(latest)
         meter.done(0, waiting=latest.total)
-        for table in pool.map(tasks):
+        workers = min(workers, len(tasks))
+        for table in _mapped(tasks, PageWorker, recipe, workers, recipe.pages_per_shard, out=output.folder):
             reasons = list(chain.from_iterable(table["reasons"].to_pylist()))  # empty for a success
             failures = [reason for reason in reasons if reason]
             latest = replace(latest, done=latest.done + len(reasons), failures=latest.failures + Counter(failures))

@@ -6,14 +6,13 @@ copies the shards that are missing, and removes those whose selection has change
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import ray.data
-from numpy.typing import NDArray
 
 from layoutray.errors import InputError
 from layoutray.prepare.mix import last_rank, quotas, rank
@@ -48,14 +47,14 @@ def mix(recipe: MixRecipe, folders: Sequence[str], out: str) -> tuple[Counts, Co
     }
     job.claim(out, inputs)
     mixed = DataSet(out)
-    copies: dict[str, _Copy] = {}
+    copies: dict[str, dict[str, Any]] = {}
     for name, data_set in data_sets.items():
         last = {split: last_rank(ranks[name][split], taken[name][split]) for split in SPLITS}
         copies |= _copies(data_set, last, recipe.seed)
     shards.remove_half_written(mixed.pages)
     shards.keep_only(mixed.pages, copies)
     written = set(map(shards.stem, shards.shards(mixed.pages)))
-    missing = [{"name": name, **asdict(copy)} for name, copy in copies.items() if name not in written]
+    missing = [copy for name, copy in copies.items() if name not in written]
     if missing:
         mixed.remove_mix_summary()
         selected = partial(_copy_shard, out=mixed.pages, seed=recipe.seed)
@@ -84,7 +83,18 @@ def _ranks(data_set: DataSet, seed: int) -> dict[str, list[int]]:
 
 def _check_disjoint(data_sets: Mapping[str, DataSet]) -> None:
     """A page in two data sets could be in train of one and in test of the other."""
-    keys = [_page_keys(data_set) for data_set in data_sets.values()]
+    # Hashes of document and page number, as an array for each data set.
+    keys = [
+        np.fromiter(
+            (
+                rank(f"{doc_id} {page}", seed=0)
+                for table in data_set.scan_pages(["doc_id", "page"])
+                for doc_id, page in zip(table["doc_id"].to_pylist(), table["page"].to_pylist(), strict=True)
+            ),
+            np.uint64,
+        )
+        for data_set in data_sets.values()
+    ]
     unique, counts = np.unique(np.concatenate(keys), return_counts=True)
     if repeated := int((counts > 1).sum()):
         raise InputError(
@@ -93,30 +103,17 @@ def _check_disjoint(data_sets: Mapping[str, DataSet]) -> None:
         )
 
 
-def _page_keys(data_set: DataSet) -> NDArray[np.uint64]:
-    """A hash of document and page number for each page."""
-    keys = [
-        rank(f"{doc_id} {page}", seed=0)
-        for table in data_set.scan_pages(["doc_id", "page"])
-        for doc_id, page in zip(table["doc_id"].to_pylist(), table["page"].to_pylist(), strict=True)
-    ]
-    return np.array(keys, np.uint64)
+def _copies(data_set: DataSet, last: Mapping[str, int], seed: int) -> dict[str, dict[str, Any]]:
+    """The shards of the mix with pages of `data_set`, by name without ending: rows for `_copy_shard`.
 
-
-@dataclass(frozen=True, slots=True)
-class _Copy:
-    """A shard of a data set, and by split the rank of the last page that is selected."""
-
-    shard: str
-    last: Mapping[str, int]
-
-
-def _copies(data_set: DataSet, last: Mapping[str, int], seed: int) -> dict[str, _Copy]:
-    """The shards of the mix with pages of `data_set`, by name without ending."""
-    copies: dict[str, _Copy] = {}
+    Args:
+        last: by split, the rank of the last page that is selected.
+    """
+    copies: dict[str, dict[str, Any]] = {}
     for uri, table in shards.read_each(data_set.pages, PAGES, ["page_id", "split"]):
         if ids := table.filter(_selected(table, last, seed))["page_id"].to_pylist():
-            copies[shards.stem(shards.part_name(ids))] = _Copy(uri, last)
+            name = shards.stem(shards.part_name(ids))
+            copies[name] = {"name": name, "shard": uri, "last": last}
     return copies
 
 

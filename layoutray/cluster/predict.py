@@ -1,24 +1,18 @@
 """Bulk extraction on the cluster: PAGES shards to ANSWERS shards, JSON lines, and FIELDS of whole documents."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import ray.data
-
 from layoutray import checkpoint as checkpoints
 from layoutray.cluster import answer_job
-from layoutray.cluster.answer_fields import FieldSchema, count_answers
 from layoutray.cluster.answer_job import JobIdentity
-from layoutray.cluster.answer_stages import Answering
+from layoutray.cluster.answer_stages import PageAnswerer
 from layoutray.cluster.placement import ONE_REPLICA, Replicas
 from layoutray.cluster.progress import Progress, ignore_progress
-from layoutray.document.answers import Answer, Problem
 from layoutray.inference.extractor import Tagging
-from layoutray.prepare.answer_plan import Unit, failures, page_units
-from layoutray.store import codec, sources
+from layoutray.store import sources
 from layoutray.store.data_set import DataSet
-from layoutray.store.dead_letter import DeadLetter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,59 +63,12 @@ def predict(
     data_set.check()
     identity = identity or JobIdentity.of(loaded, ingested)
     answers = identity.claim(out)
-    answering = Answering(
+    answerer = PageAnswerer(
+        data_set=data_set,
         checkpoint=sources.absolute(str(checkpoint)),
         fetch=replicas.fetch,
         tagging=tagging,
-        model_id=identity.model_id,
-        model_version=identity.model_version,
+        identity=identity,
         answers=answers,
     )
-    return Prediction(
-        **answer_job.run(identity, _PageAnswerer(data_set, answering), answers, replicas, "answer", progress)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _PageAnswerer:
-    data_set: DataSet
-    answering: Answering
-
-    def units(self) -> Iterator[Unit]:
-        return page_units(self.data_set)
-
-    def failures(self) -> Iterator[tuple[str, Sequence[DeadLetter]]]:
-        return failures(self.data_set, of_documents=False)
-
-    def answer(self, units: ray.data.Dataset, replicas: Replicas) -> ray.data.Dataset:
-        return self.answering.run(units, replicas)
-
-    def answer_failures(self, letters: Sequence[DeadLetter], name: str) -> None:
-        failed = [_failure(letter, self.answering) for letter in letters]
-        self.answering.answers.write(codec.answers_table(failed), [answer.to_json() for answer in failed], name)
-
-    def count(self) -> Mapping[str, int]:
-        chosen = self.answering
-        schema = FieldSchema(chosen.tagging.fields, chosen.model_id, chosen.model_version)
-        return count_answers(chosen.answers, schema)
-
-
-def _failure(letter: DeadLetter, answering: Answering) -> Answer:
-    return Answer(
-        doc_id=letter.doc_id,
-        source=letter.source,
-        model_id=answering.model_id,
-        model_version=answering.model_version,
-        status="failure",
-        entities=(),
-        pages=(),
-        errors=(
-            Problem(
-                code=letter.reason,
-                stage=letter.stage,
-                message=letter.message,
-                retryable=letter.retryable,
-                page_number=letter.page,
-            ),
-        ),
-    )
+    return Prediction(**answer_job.run(identity, answerer, answers, replicas, "answer", progress))

@@ -7,8 +7,7 @@ from itertools import chain
 
 from layoutray import config
 from layoutray.cluster.connect import num_workers
-from layoutray.cluster.ingest import run_plan
-from layoutray.cluster.opening import open_documents
+from layoutray.cluster.ingest import open_documents, run_plan
 from layoutray.cluster.progress import Progress, ignore_progress
 from layoutray.errors import RecipeError
 from layoutray.prepare.discovery import find_documents
@@ -55,7 +54,12 @@ def replay(
     output = Output(out)
     manifest = Manifest.read(out)
     recipe = manifest.recipe()
-    changed = _changed(recipe, changes)
+    changed = config.build(IngestRecipe, config.override(config.to_dict(recipe), changes))
+    if dataclasses.replace(changed, recognition=recipe.recognition) != recipe:
+        raise RecipeError(
+            f"{', '.join(changes)}: replay can change keys of recognition only; "
+            "to change others, run `layoutray ingest` again"
+        )
     output.clear_half_written()
     plan = _plan(manifest, output, letters, changed, workers, progress)
     letter_ids = {letter.page_id for letter in letters}
@@ -65,16 +69,6 @@ def replay(
     renewed = make_manifest(manifest.source, output, plan, recipe, run)
     renewed.write(out)
     return renewed
-
-
-def _changed(recipe: IngestRecipe, changes: Sequence[str]) -> IngestRecipe:
-    changed = config.build(IngestRecipe, config.override(config.to_dict(recipe), changes))
-    if dataclasses.replace(changed, recognition=recipe.recognition) != recipe:
-        raise RecipeError(
-            f"{', '.join(changes)}: replay can change keys of recognition only; "
-            "to change others, run `layoutray ingest` again"
-        )
-    return changed
 
 
 def _plan(

@@ -1,7 +1,7 @@
 """Ray actors that process packed records in batches."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -19,53 +19,58 @@ _RECORDS_PER_WORKER = 1000
 _SMALLEST_WAVE = 32_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerPool:
-    """Actors of one class. An actor takes a table of packed records and yields tables.
+def map_records(
+    records: SpilledList[Any],
+    actor: type,
+    arguments: Mapping[str, Any],
+    *,
+    workers: int,
+    batch_size: int,
+    deadline: float,
+) -> Iterator[pa.Table]:
+    """The tables that actors yield for batches of records, in any order.
 
-    Attributes:
-        actor: its class.
+    Args:
+        actor: class of the actors. It is called with a table of packed records and yields tables, or returns one.
         arguments: arguments of its constructor.
         workers: number of actors.
         batch_size: largest number of records of one call.
         deadline: seconds that an actor may need for one record.
+
+    Raises:
+        LayoutrayError: as an actor raises it; also OSError.
     """
-
-    actor: type
-    arguments: dict[str, Any]
-    workers: int
-    batch_size: int
-    deadline: float
-
-    def map(self, records: SpilledList[Any]) -> Iterator[pa.Table]:
-        """The actors' tables, in any order. Raises the LayoutrayError or OSError that an actor raises."""
-        packed, left = records.packed(), len(records)
-        while left:
-            wave = min(left, max(_SMALLEST_WAVE, _RECORDS_PER_WORKER * self.workers))
-            sizes = batch_sizes(wave, self.workers, self.batch_size)
-            yield from self._map_wave([record_codecs.to_table(islice(packed, size)) for size in sizes])
-            left -= wave
-
-    def _map_wave(self, batches: Sequence[pa.Table]) -> Iterator[pa.Table]:
-        source = ray.data.from_blocks(list(batches))
+    packed, left = records.packed(), len(records)
+    while left:
+        wave = min(left, max(_SMALLEST_WAVE, _RECORDS_PER_WORKER * workers))
+        batches = [record_codecs.to_table(islice(packed, size)) for size in batch_sizes(wave, workers, batch_size)]
+        left -= wave
+        source = ray.data.from_blocks(batches)
         # Ray hands on each row of an actor at once: for the progress bar, and because Ray ends a job without progress.
         source.context.target_max_block_size = 1
-        source.context.execution_no_progress_timeout_s += self.deadline
+        source.context.execution_no_progress_timeout_s += deadline
         mapped = source.map_batches(
-            self.actor,
+            actor,
             batch_size=None,
             batch_format="pyarrow",
             zero_copy_batch=True,
-            fn_constructor_kwargs=self.arguments,
-            compute=ActorPoolStrategy(size=min(self.workers, len(batches)), max_tasks_in_flight_per_actor=2),
+            fn_constructor_kwargs=dict(arguments),
+            compute=ActorPoolStrategy(size=min(workers, len(batches)), max_tasks_in_flight_per_actor=2),
             num_cpus=0.9,
         )
-        try:
+        with own_errors():
             yield from mapped.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
-        except RayTaskError as error:
-            if isinstance(error.cause, LayoutrayError | OSError):
-                raise error.cause from None
-            raise
+
+
+@contextmanager
+def own_errors() -> Generator[None]:
+    """Raise the LayoutrayError or OSError that a task or actor has raised, instead of Ray's error about it."""
+    try:
+        yield
+    except RayTaskError as error:
+        if isinstance(error.cause, LayoutrayError | OSError):
+            raise error.cause from None
+        raise
 
 
 def batch_sizes(count: int, workers: int, largest: int) -> Iterator[int]:

@@ -83,9 +83,7 @@ def write(
         fetch=replicas.fetch,
         data_set=data_set,
         answers=answers,
-        beams=identity.beams,
-        model_id=generator.model_id,
-        model_version=generator.model_version,
+        identity=identity,
         has_fields=bool(generator.fields),
     )
     return WrittenTexts(**answer_job.run(identity, answerer, answers, replicas, "write", progress))
@@ -97,9 +95,7 @@ class _TextAnswerer:
     fetch: Fetch
     data_set: DataSet
     answers: AnswerSet
-    beams: int
-    model_id: str
-    model_version: str
+    identity: JobIdentity
     has_fields: bool
 
     def units(self) -> Iterator[Unit]:
@@ -123,8 +119,8 @@ class _TextAnswerer:
                 "doc_id": doc_id,
                 "source": source,
                 "status": "success" if text.tokens else "failure",
-                "model_id": self.model_id,
-                "model_version": self.model_version,
+                "model_id": self.identity.model_id,
+                "model_version": self.identity.model_version,
                 "text": text.text,
                 "tokens": text.tokens,
                 "tokens_read": text.tokens_read,
@@ -154,7 +150,7 @@ class _WriteShard:
     def __init__(self, answerer: _TextAnswerer) -> None:
         self._answerer = answerer
         self._generator = TextGenerator.load(
-            answerer.fetch(answerer.checkpoint), answerer.beams, gpus.assigned_device()
+            answerer.fetch(answerer.checkpoint), answerer.identity.beams, gpus.assigned_device()
         )
 
     def __call__(self, batch: pa.Table) -> pa.Table:
@@ -163,27 +159,21 @@ class _WriteShard:
         pages = _pages_of(documents, unit["pages"])
         texts = self._generator.write(pages)
         if self._generator.fields:
-            self._write_fields(documents, pages, texts, unit["name"])
+            fields = [
+                DocumentFields(
+                    doc_id=document.doc_id,
+                    source=document.source,
+                    model_id=self._answerer.identity.model_id,
+                    model_version=self._answerer.identity.model_version,
+                    fields=written_fields(text.lines, of_document, self._generator.fields),
+                )
+                for document, of_document, text in zip(documents, pages, texts, strict=True)
+                if text.tokens
+            ]
+            self._answerer.answers.write_fields(fields, unit["name"])
         named = [(document.doc_id, document.source, text) for document, text in zip(documents, texts, strict=True)]
         self._answerer.write_texts(named, unit["name"])
         return pa.table({"rows": [len(documents)]})
-
-    def _write_fields(
-        self, documents: Sequence[Document], pages: Sequence[Sequence[Page]], texts: Sequence[Text], name: str
-    ) -> None:
-        generator = self._generator
-        fields = [
-            DocumentFields(
-                doc_id=document.doc_id,
-                source=document.source,
-                model_id=generator.model_id,
-                model_version=generator.model_version,
-                fields=written_fields(text.lines, of_document, generator.fields),
-            )
-            for document, of_document, text in zip(documents, pages, texts, strict=True)
-            if text.tokens
-        ]
-        self._answerer.answers.write_fields(fields, name)
 
 
 def _pages_of(documents: Sequence[Document], uris: Sequence[str]) -> list[list[Page]]:

@@ -6,7 +6,6 @@ LAMBERT pretrains on English pages of 50 to 1,000 words with good OCR and a layo
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -54,23 +53,18 @@ class Filters:
 
     def failed_filter(self, page: Page) -> str:
         """Name of the first filter that `page` fails, cheap filters first; empty when the page passes all."""
-        return next(self._failed_filters(page), "")
-
-    def _failed_filters(self, page: Page) -> Iterator[str]:
-        count = len(page.words)
+        count, mean_confidence = len(page.words), confidence(page)
         if count < self.min_words:
-            yield "min_words"
+            return "min_words"
         if 0 < self.max_words < count:
-            yield "max_words"
-        mean_confidence = confidence(page)
+            return "max_words"
         if mean_confidence is not None and mean_confidence < self.min_confidence:
-            yield "min_confidence"
+            return "min_confidence"
         if self.min_wordlike and wordlike(page) < self.min_wordlike:
-            yield "min_wordlike"
+            return "min_wordlike"
         if self.max_plain < 1 and plain(page) > self.max_plain:
-            yield "max_plain"
-        if self.languages and language(page) not in self.languages:
-            yield "languages"
+            return "max_plain"
+        return "languages" if self.languages and language(page) not in self.languages else ""
 
 
 def confidence(page: Page) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement
 
 from layoutray.document import Page, Word
-from layoutray.formats.page_markup import Lines, PixelBox, blocks, file_name, to_bytes, xml_text
+from layoutray.formats.page_markup import Lines, blocks, file_name, pixel_box, to_bytes, xml_text
 
 _NAMESPACE = "http://www.loc.gov/standards/alto/ns-v4#"
 _SCHEMA = "http://www.loc.gov/standards/alto/v4/alto-4-4.xsd"
@@ -32,7 +32,15 @@ def alto(pages: Sequence[Page]) -> bytes:
     SubElement(description, "MeasurementUnit").text = "pixel"
     source = SubElement(description, "sourceImageInformation")
     SubElement(source, "fileName").text = file_name(pages[0].image or pages[0].source)
-    programs = _add_programs(description, pages)
+    named = dict.fromkeys(_program(page) for page in pages if page.provenance.engine)
+    programs = {program: f"processing_{number}" for number, program in enumerate(named, start=1)}
+    for (name, version), key in programs.items():
+        processing = SubElement(description, "Processing", ID=key)
+        SubElement(processing, "processingCategory").text = "contentGeneration"
+        software = SubElement(processing, "processingSoftware")
+        SubElement(software, "softwareName").text = xml_text(name)
+        if version:
+            SubElement(software, "softwareVersion").text = xml_text(version)
     layout = SubElement(root, "Layout")
     for page in pages:
         _add_page(layout, page, programs)
@@ -41,20 +49,6 @@ def alto(pages: Sequence[Page]) -> bytes:
 
 def _program(page: Page) -> Program:
     return page.provenance.engine, page.provenance.version
-
-
-def _add_programs(description: Element, pages: Sequence[Page]) -> Mapping[Program, str]:
-    """Describe the OCR engines of the pages. The result is the id of each."""
-    named = dict.fromkeys(_program(page) for page in pages if page.provenance.engine)
-    ids = {program: f"processing_{number}" for number, program in enumerate(named, start=1)}
-    for (name, version), key in ids.items():
-        processing = SubElement(description, "Processing", ID=key)
-        SubElement(processing, "processingCategory").text = "contentGeneration"
-        software = SubElement(processing, "processingSoftware")
-        SubElement(software, "softwareName").text = xml_text(name)
-        if version:
-            SubElement(software, "softwareVersion").text = xml_text(version)
-    return ids
 
 
 def _add_page(layout: Element, page: Page, programs: Mapping[Program, str]) -> None:
@@ -80,6 +74,5 @@ def _add_block(space: Element, page: Page, block: Lines, name: str) -> None:
 
 
 def _place(words: Sequence[Word], page: Page) -> dict[str, str]:
-    box = PixelBox.around(words, page)
-    sides = {"HEIGHT": box.y1 - box.y0, "WIDTH": box.x1 - box.x0, "HPOS": box.x0, "VPOS": box.y0}
-    return {name: str(side) for name, side in sides.items()}
+    x0, y0, x1, y1 = pixel_box(words, page)
+    return {"HEIGHT": str(y1 - y0), "WIDTH": str(x1 - x0), "HPOS": str(x0), "VPOS": str(y0)}

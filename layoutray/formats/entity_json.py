@@ -109,17 +109,21 @@ def _segments(page: Page) -> Iterator[Span]:
         end = stop
 
 
-def _origin(page: Page) -> dict[str, Any]:
+def page_origin(page: Page) -> dict[str, Any]:
+    """What identifies an exported page, and the lines and blocks of its words."""
     return {
         "doc_id": page.doc_id,
         "page": page.number,
         "source": page.source,
-        "labelled": any(word.tag is not None for word in page.words),
         "width": page.width,
         "height": page.height,
         "lines": [word.line for word in page.words],
         "blocks": [word.block for word in page.words],
     }
+
+
+def _origin(page: Page) -> dict[str, Any]:
+    return page_origin(page) | {"labelled": any(word.tag is not None for word in page.words)}
 
 
 def _pixels(box: Box, page: Page) -> list[float]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement
 
 from layoutray.document import Page, Word
-from layoutray.formats.page_markup import Lines, PixelBox, blocks, file_name, to_bytes, xml_text
+from layoutray.formats.page_markup import Lines, blocks, file_name, pixel_box, to_bytes, xml_text
 
 _CAPABILITIES = "ocr_page ocr_carea ocr_par ocr_line ocrx_word ocrp_wconf"
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE html>'
@@ -56,5 +56,4 @@ def _add_block(element: Element, page: Page, block: Lines, name: str) -> None:
 
 
 def _bbox(words: Sequence[Word], page: Page) -> str:
-    box = PixelBox.around(words, page)
-    return f"bbox {box.x0} {box.y0} {box.x1} {box.y1}"
+    return f"bbox {' '.join(map(str, pixel_box(words, page)))}"

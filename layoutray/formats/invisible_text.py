@@ -9,9 +9,7 @@ import functools
 import io
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from types import TracebackType
 from typing import Any, Self
 
 import pypdfium2 as pdfium
@@ -35,12 +33,8 @@ _DESCENT = -2  # Poppler takes 0 for a missing value, and PDFium rounds up
 _ROWS = 100  # most entries of one section of a character map
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A point in PDF coordinates."""
-
-    x: float
-    y: float
+Point = tuple[float, float]
+"""A point in PDF coordinates."""
 
 
 class InvisibleText:
@@ -63,7 +57,8 @@ class InvisibleText:
         loaded = pdfium_c.FPDFText_LoadCidType2Font(
             self._document, font, len(font), _to_unicode(self._codes), glyph_numbers, len(glyph_numbers)
         )
-        _require(bool(loaded), "load the font")
+        if not loaded:
+            raise pdfium.PdfiumError("PDFium cannot load the font")
         return loaded
 
     def write(self, page: Page, on: pdfium.PdfPage) -> None:
@@ -76,7 +71,8 @@ class InvisibleText:
     def _write_word(self, page: pdfium.PdfPage, text: str, box: Box) -> None:
         item = pdfium_c.FPDFPageObj_CreateTextObj(self._document, self._font, 1.0)
         codes = _array(ctypes.c_uint32, [self._codes[character] for character in f"{text} "])
-        _require(pdfium_c.FPDFText_SetCharcodes(item, codes, len(codes)), "write a word")
+        if not pdfium_c.FPDFText_SetCharcodes(item, codes, len(codes)):
+            raise pdfium.PdfiumError("PDFium cannot write a word")
         pdfium_c.FPDFTextObj_SetTextRenderMode(item, pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE)
         origin, right, up = (page_point(page, *at) for at in ((box.x0, box.y1), (box.x1, box.y1), (box.x0, box.y0)))
         matrix = matrix_of(origin, right, up)
@@ -87,9 +83,7 @@ class InvisibleText:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *reason: object) -> None:
         pdfium_c.FPDFFont_Close(self._font)
 
 
@@ -117,8 +111,8 @@ def _font() -> bytes:
 
 def matrix_of(origin: Point, right: Point, up: Point) -> pdfium_c.FS_MATRIX:
     """The matrix that maps (0, 0) to `origin`, (1, 0) to `right` and (0, 1) to `up`."""
-    across, upward = (right.x - origin.x, right.y - origin.y), (up.x - origin.x, up.y - origin.y)
-    return pdfium_c.FS_MATRIX(*across, *upward, origin.x, origin.y)
+    (x, y), (x1, y1), (x2, y2) = origin, right, up
+    return pdfium_c.FS_MATRIX(x1 - x, y1 - y, x2 - x, y2 - y, x, y)
 
 
 def page_point(page: pdfium.PdfPage, across: float, down: float) -> Point:
@@ -126,7 +120,7 @@ def page_point(page: pdfium.PdfPage, across: float, down: float) -> Point:
     x, y = ctypes.c_double(), ctypes.c_double()
     at = round(across * _RESOLUTION), round(down * _RESOLUTION)
     pdfium_c.FPDF_DeviceToPage(page, 0, 0, _RESOLUTION, _RESOLUTION, 0, *at, x, y)
-    return Point(x.value, y.value)
+    return x.value, y.value
 
 
 def visual_order(text: str) -> str:
@@ -167,8 +161,3 @@ def _to_unicode(codes: dict[str, int]) -> bytes:
 
 def _array(kind: type[ctypes.c_ubyte] | type[ctypes.c_uint32], values: Sequence[int]) -> ctypes.Array[Any]:
     return (kind * len(values))(*values)
-
-
-def _require(done: bool, what: str) -> None:
-    if not done:
-        raise pdfium.PdfiumError(f"PDFium cannot {what}")

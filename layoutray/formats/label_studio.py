@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 from layoutray.document import Page, Word
 from layoutray.document.tags import OUTSIDE, are_entity_tags, spans
 from layoutray.errors import InputError
+from layoutray.formats.entity_json import ORIGIN, page_origin
 from layoutray.store import sources
 
 LOCAL_FILES = "/data/local-files/?d="
@@ -75,7 +76,7 @@ def task(page: Page, entities: Sequence[LabelledSpan], picture: str, model: str)
     prediction: dict[str, Any] = {"model_version": model, "result": [*results, *_relations(entities)]}
     if scores := [entity.score for entity in entities if entity.score is not None]:
         prediction["score"] = min(scores)
-    return {"data": {"image": picture, "layoutray": _origin(page, owners)}, "predictions": [prediction]}
+    return {"data": {"image": picture, ORIGIN: _origin(page, owners)}, "predictions": [prediction]}
 
 
 def labelling_interface(labels: Iterable[str]) -> str:
@@ -190,16 +191,9 @@ def _relations(entities: Sequence[LabelledSpan]) -> Iterator[Mapping[str, Any]]:
 
 def _origin(page: Page, owners: Mapping[int, int]) -> dict[str, Any]:
     tags = [word.tag for word in page.words]
-    return {
-        "doc_id": page.doc_id,
-        "page": page.number,
+    return page_origin(page) | {
         "split": page.split,
-        "source": page.source,
         "image": page.image,
-        "width": page.width,
-        "height": page.height,
         "tags": "region" if any(tag is not None for tag in tags) and not are_entity_tags(tags) else "iob2",
-        "lines": [word.line for word in page.words],
-        "blocks": [word.block for word in page.words],
         "entities": [owners.get(number) for number in range(len(page.words))],
     }

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from layoutray.document import Page
+from layoutray.formats.entity_json import page_origin
 
 THOUSANDTHS = 1000
 FILES = {"train": "train", "dev": "validation", "test": "test"}
@@ -80,7 +81,18 @@ class SplitWriter:
     def write(self, page: Page, num_pages: int) -> None:
         """Add a page of a document with `num_pages` pages."""
         self._count += 1
-        self._rows.append(self._row(page, num_pages))
+        sides = [(box.x0, box.y0, box.x1, box.y1) for box in (word.box for word in page.words)]
+        picture = self._picture(page)
+        tags = [None if word.tag is None else self._numbers[word.tag] for word in page.words]
+        row: dict[str, object] = {
+            "id": f"{page.doc_id}-{page.number}",
+            "tokens": [word.text for word in page.words],
+            "bboxes": np.rint(np.array(sides).reshape(-1, 4) * THOUSANDTHS).astype(int).tolist(),
+            "ner_tags": None if tags.count(None) == len(tags) else tags,
+            "image": picture and {"path": picture[0], "bytes": picture[1]},
+            "num_pages": num_pages,
+        }
+        self._rows.append(row | page_origin(page))
         if len(self._rows) == _ROWS:
             self._flush()
 
@@ -93,25 +105,3 @@ class SplitWriter:
     def _flush(self) -> None:
         self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._schema))
         self._rows = []
-
-    def _row(self, page: Page, num_pages: int) -> dict[str, object]:
-        sides = [(box.x0, box.y0, box.x1, box.y1) for box in (word.box for word in page.words)]
-        picture = self._picture(page)
-        tagged = any(word.tag is not None for word in page.words)
-        return {
-            "id": f"{page.doc_id}-{page.number}",
-            "tokens": [word.text for word in page.words],
-            "bboxes": np.rint(np.array(sides).reshape(-1, 4) * THOUSANDTHS).astype(int).tolist(),
-            "ner_tags": [None if word.tag is None else self._numbers[word.tag] for word in page.words]
-            if tagged
-            else None,
-            "image": picture and {"path": picture[0], "bytes": picture[1]},
-            "doc_id": page.doc_id,
-            "page": page.number,
-            "num_pages": num_pages,
-            "source": page.source,
-            "width": page.width,
-            "height": page.height,
-            "lines": [word.line for word in page.words],
-            "blocks": [word.block for word in page.words],
-        }

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import groupby
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -15,19 +14,10 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 Lines = list[list[Word]]
 
 
-@dataclass(frozen=True, slots=True)
-class PixelBox:
-    """A box in whole pixels of its page."""
-
-    x0: int
-    y0: int
-    x1: int
-    y1: int
-
-    @classmethod
-    def around(cls, words: Iterable[Word], page: Page) -> "PixelBox":
-        """The smallest box around `words` (at least one)."""
-        return cls(*map(round, Box.around(word.box for word in words).to_pixels(page.width, page.height)))
+def pixel_box(words: Iterable[Word], page: Page) -> tuple[int, int, int, int]:
+    """The smallest box around `words` (at least one): x0, y0, x1, y1 in whole pixels of their page."""
+    x0, y0, x1, y1 = map(round, Box.around(word.box for word in words).to_pixels(page.width, page.height))
+    return x0, y0, x1, y1
 
 
 def blocks(page: Page) -> list[Lines]:

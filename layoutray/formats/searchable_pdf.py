@@ -18,7 +18,6 @@ from layoutray.document import Page
 from layoutray.errors import DocumentError, Reason
 from layoutray.formats.invisible_text import InvisibleText, matrix_of, page_point
 from layoutray.ocr import pdf, pdf_text
-from layoutray.ocr.pictures import Rendered
 from layoutray.ocr.render import Kind, count_pages, render_page, sniff
 from layoutray.ocr.settings import Recognition
 from layoutray.store import sources
@@ -70,7 +69,11 @@ def searchable_pdf(pages: Sequence[Page]) -> bytes:
 def _with_text_on_scans(data: bytes, pages: Sequence[Page]) -> bytes:
     """The PDF file `data` with words on the pages without a usable text layer; unchanged if there is no such page."""
     with pdf.opened(data, Recognition()) as document:
-        scans = [page for page in pages if not _has_usable_text(document, page)]
+        scans: list[Page] = []
+        for page in pages:
+            with closing(_shown(document, page)) as shown:
+                if not pdf_text.has_usable_text(pdf_text.read(shown), Recognition())[0]:
+                    scans.append(page)
         if not scans:
             return data
         with InvisibleText(document, scans) as text:
@@ -79,11 +82,6 @@ def _with_text_on_scans(data: bytes, pages: Sequence[Page]) -> bytes:
                     _remove_invisible_text(shown)
                     text.write(page, shown)
         return _saved(document)
-
-
-def _has_usable_text(document: pdfium.PdfDocument, page: Page) -> bool:
-    with closing(_shown(document, page)) as shown:
-        return pdf_text.has_usable_text(pdf_text.read(shown), Recognition())[0]
 
 
 def _shown(document: pdfium.PdfDocument, page: Page) -> pdfium.PdfPage:
@@ -95,13 +93,10 @@ def _remove_invisible_text(page: pdfium.PdfPage) -> None:
     for item in list(page.get_objects(max_depth=1)):
         is_form = pdfium_c.FPDFPageObj_GetType(item) == pdfium_c.FPDF_PAGEOBJ_FORM
         parts = list(page.get_objects(form=item, level=1)) if is_form else [item]
-        if parts and all(map(_is_invisible_text, parts)):
+        modes = {pdfium_c.FPDFTextObj_GetTextRenderMode(part) for part in parts}
+        if modes == {pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE}:
             page.remove_obj(item)
             item.close()
-
-
-def _is_invisible_text(item: pdfium.PdfObject) -> bool:
-    return pdfium_c.FPDFTextObj_GetTextRenderMode(item) == pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE
 
 
 def _number(page: Page, count: int) -> int:
@@ -110,12 +105,21 @@ def _number(page: Page, count: int) -> int:
 
 
 def _add_picture(document: pdfium.PdfDocument, data: bytes, number: int) -> pdfium.PdfPage:
-    """A new page that shows picture `number` of a file. Raises DocumentError when it cannot be decoded."""
+    """A new page that shows picture `number` of a file at the resolution that the file states, if it is that of a scan.
+
+    Raises:
+        DocumentError: when the picture cannot be decoded.
+    """
     shown = render_page(data, number, Recognition())
     with Image.open(io.BytesIO(data)) as stored:
         stored.seek(number - 1)
+        across, down = map(float, stored.info.get("dpi", (0, 0)))
+        low, high = _SCANS
+        if not (low <= max(across, down) <= high and 2 * min(across, down) >= low):
+            across = down = Recognition().dpi
+        size = shown.width * _POINTS / across, shown.height * _POINTS / down
         # Cut to a thousandth of a point, so that rounding up to pixels gives the picture's own size.
-        page = document.new_page(*(math.floor(side * 1000) / 1000 for side in _size(shown, stored)))
+        page = document.new_page(*(math.floor(side * 1000) / 1000 for side in size))
         item = pdfium.PdfImage.new(document)
         if sniff(data) is Kind.JPEG and stored.mode in ("L", "RGB"):
             item.load_jpeg(io.BytesIO(data), inline=True)
@@ -126,15 +130,6 @@ def _add_picture(document: pdfium.PdfDocument, data: bytes, number: int) -> pdfi
     pdfium_c.FPDFPageObj_SetMatrix(item, matrix_of(*(page_point(page, *corner) for corner in corners)))
     page.insert_obj(item)
     return page
-
-
-def _size(shown: Rendered, stored: Image.Image) -> tuple[float, float]:
-    """Width and height in points at the resolution that the file states, if it is that of a scan."""
-    across, down = map(float, stored.info.get("dpi", (0, 0)))
-    low, high = _SCANS
-    if not (low <= max(across, down) <= high and 2 * min(across, down) >= low):
-        across = down = Recognition().dpi
-    return shown.width * _POINTS / across, shown.height * _POINTS / down
 
 
 def _saved(document: pdfium.PdfDocument) -> bytes:

@@ -13,7 +13,7 @@ import traceback
 
 from layoutray import config
 from layoutray.errors import DocumentError, LayoutrayError, MissingDependencyError, Reason
-from layoutray.ocr.frames import Channel, Head, page_head
+from layoutray.ocr.frames import PAGE, Channel, Head
 from layoutray.ocr.page import recognise_page
 from layoutray.ocr.render import count_pages
 from layoutray.ocr.settings import Recognition
@@ -63,7 +63,7 @@ def _answer(request: Head, data: bytes, settings: Recognition) -> Head:
     try:
         if request["do"] == "count_pages":
             return {"num_pages": count_pages(data, settings)}
-        return {"page": page_head(recognise_page(data, request["number"], settings))}
+        return {"page": PAGE.dump_python(recognise_page(data, request["number"], settings))}
     except DocumentError as error:
         return _failed(error.reason, str(error), error.stage)
     except MissingDependencyError as error:

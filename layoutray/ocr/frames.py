@@ -4,16 +4,18 @@ import json
 import socket
 import struct
 import time
-from dataclasses import asdict
 from typing import Any
 
-from layoutray.document import Box, Provenance, Word
+from pydantic import TypeAdapter
+
 from layoutray.ocr.page import RecognisedPage
 
 _SIZES = struct.Struct(">IQ")  # bytes of the head, bytes of the body
 _CHUNK = 1 << 20
 
 Head = dict[str, Any]
+PAGE = TypeAdapter(RecognisedPage)
+"""Makes plain values for a message from a page, without loss of precision, and a page from them."""
 
 
 class Channel:
@@ -51,28 +53,3 @@ class Channel:
                 raise EOFError("the other end closed the channel")
             received += chunk
         return bytes(received)
-
-
-def page_head(page: RecognisedPage) -> Head:
-    """A page as a message, without loss of precision; `page_of` is the inverse."""
-    words = [
-        (word.text, word.box.x0, word.box.y0, word.box.x1, word.box.y1, word.confidence, word.line, word.block)
-        for word in page.words
-    ]
-    size = {"number": page.number, "width": page.width, "height": page.height}
-    return {**size, "words": words, "provenance": asdict(page.provenance)}
-
-
-def page_of(head: Head) -> RecognisedPage:
-    """The inverse of `page_head`."""
-    words = tuple(
-        Word(text=text, box=Box(x0, y0, x1, y1), confidence=confidence, line=line, block=block)
-        for text, x0, y0, x1, y1, confidence, line, block in head["words"]
-    )
-    return RecognisedPage(
-        number=head["number"],
-        width=head["width"],
-        height=head["height"],
-        words=words,
-        provenance=Provenance(**head["provenance"]),
-    )

@@ -17,7 +17,7 @@ import psutil
 
 from layoutray import config
 from layoutray.errors import DocumentError, InputError, MissingDependencyError, Reason
-from layoutray.ocr.frames import Channel, Head, page_of
+from layoutray.ocr.frames import PAGE, Channel, Head
 from layoutray.ocr.page import RecognisedPage
 from layoutray.ocr.settings import Recognition
 
@@ -33,18 +33,6 @@ class _Child:
     output: IO[bytes]
     file: bytes | None = None
     """The last file sent to the child; requests for its other pages do not send it again."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Death:
-    cause: str
-    output: str
-
-    def error(self, what: str, stage: str) -> DocumentError:
-        error = DocumentError(Reason.WORKER_CRASH, f"{what}: {self.cause}", stage=stage)
-        if self.output:
-            error.add_note(self.output)
-        return error
 
 
 class IsolatedRecogniser:
@@ -77,7 +65,7 @@ class IsolatedRecogniser:
             DocumentError: as `page.recognise_page`; also timeout, worker_crash or out_of_memory (stage `ocr`).
             MissingDependencyError: when the engine is not installed.
         """
-        return page_of(self._request({"do": "recognise", "number": number}, data, "ocr")["page"])
+        return PAGE.validate_python(self._request({"do": "recognise", "number": number}, data, "ocr")["page"])
 
     def close(self) -> None:
         """End the child. A later page starts a new one."""
@@ -95,7 +83,13 @@ class IsolatedRecogniser:
         with self._lock:
             child = self._child = self._child or _start(self._settings)
             try:
-                answer = _exchange(child, request, data, self._settings.deadline)
+                until = time.monotonic() + self._settings.deadline
+                same_file = child.file is not None and (data is child.file or data == child.file)
+                child.output.truncate(0)
+                child.file = data
+                content = b"" if same_file else data
+                child.channel.send({**request, "same_file": same_file}, content, deadline=self._settings.deadline)
+                answer, _ = child.channel.receive(deadline=until - time.monotonic())
             except TimeoutError as error:
                 self._end(child)
                 seconds = self._settings.deadline
@@ -105,7 +99,7 @@ class IsolatedRecogniser:
                     stage=stage,
                 ) from error
             except (EOFError, OSError) as error:
-                raise self._end(child).error("recognition crashed", stage) from error
+                raise self._end(child, stage) from error
             except BaseException:
                 # Interrupted (Ctrl-C, a cancelled task): a late answer would be taken for that of the next page.
                 self._end(child)
@@ -114,12 +108,20 @@ class IsolatedRecogniser:
             out_of_memory = answer.get("reason") == Reason.OUT_OF_MEMORY
             if out_of_memory or _memory_of(child.process.pid) > self._max_idle_memory:
                 self._end(child)
-        return _raise_failure(answer)
+        if "missing" in answer:
+            raise MissingDependencyError(answer["missing"])
+        if "refused" in answer:
+            raise InputError(answer["refused"])
+        if "reason" in answer:
+            error = DocumentError(Reason(answer["reason"]), answer["message"], stage=answer["stage"])
+            if answer["trace"]:
+                error.add_note(answer["trace"])
+            raise error
+        return answer
 
-    def _end(self, child: _Child) -> _Death:
-        """Kill the child and the processes that it started."""
+    def _end(self, child: _Child, stage: str = "") -> DocumentError:
         self._child = None
-        return _end(child)
+        return _end(child, "recognition crashed", stage)
 
 
 def _memory_of(pid: int) -> int:
@@ -128,29 +130,6 @@ def _memory_of(pid: int) -> int:
         return psutil.Process(pid).memory_info().rss
     except psutil.NoSuchProcess:
         return 0
-
-
-def _exchange(child: _Child, request: Head, data: bytes, deadline: float) -> Head:
-    until = time.monotonic() + deadline
-    same_file = child.file is not None and (data is child.file or data == child.file)
-    child.output.truncate(0)
-    child.file = data
-    child.channel.send({**request, "same_file": same_file}, b"" if same_file else data, deadline=deadline)
-    return child.channel.receive(deadline=until - time.monotonic())[0]
-
-
-def _raise_failure(answer: Head) -> Head:
-    """The answer of the child. Raises the error that it reports."""
-    if "missing" in answer:
-        raise MissingDependencyError(answer["missing"])
-    if "refused" in answer:
-        raise InputError(answer["refused"])
-    if "reason" in answer:
-        error = DocumentError(Reason(answer["reason"]), answer["message"], stage=answer["stage"])
-        if answer["trace"]:
-            error.add_note(answer["trace"])
-        raise error
-    return answer
 
 
 def _start(settings: Recognition) -> _Child:
@@ -174,14 +153,15 @@ def _start(settings: Recognition) -> _Child:
         child.channel.send(config.to_dict(settings), deadline=_START_SECONDS)
         answer = child.channel.receive(deadline=_START_SECONDS)[0]
     except (EOFError, OSError) as error:
-        raise _end(child).error("recognition could not start", "open") from error
+        raise _end(child, "recognition could not start", "open") from error
     if "refused" in answer:
-        _end(child)
+        _end(child, "recognition could not start", "open")
         raise InputError(answer["refused"])
     return child
 
 
-def _end(child: _Child) -> _Death:
+def _end(child: _Child, what: str, stage: str) -> DocumentError:
+    """Kill the child and the processes that it started. The error says what happened, if the child died before."""
     child.channel.close()
     died_itself = _died_within(child.process.pid, 0.2)  # a crash closes the channel before the process ends
     # Kill before wait: the process id cannot be reused until then.
@@ -191,7 +171,17 @@ def _end(child: _Child) -> _Death:
     child.output.seek(0)
     output = child.output.read().decode(errors="replace").strip()
     child.output.close()
-    return _Death(_cause(status) if died_itself else "it closed the channel", output)
+    if not died_itself:
+        cause = "it closed the channel"
+    elif status >= 0:
+        cause = f"its process ended with exit status {status}"
+    else:
+        name = signal.Signals(-status).name
+        cause = f"its process died of {name}{', possibly out of memory' if name == 'SIGKILL' else ''}"
+    error = DocumentError(Reason.WORKER_CRASH, f"{what}: {cause}", stage=stage)
+    if output:
+        error.add_note(output)
+    return error
 
 
 def _died_within(pid: int, seconds: float) -> bool:
@@ -204,10 +194,3 @@ def _died_within(pid: int, seconds: float) -> bool:
     except ChildProcessError:  # another part of the host process has already waited for the child
         return True
     return True
-
-
-def _cause(status: int) -> str:
-    if status >= 0:
-        return f"its process ended with exit status {status}"
-    name = signal.Signals(-status).name
-    return f"its process died of {name}{', possibly out of memory' if name == 'SIGKILL' else ''}"

@@ -5,16 +5,15 @@ A scanned page may have a text layer too, from OCR of unknown quality. Such a pa
 
 import ctypes
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from layoutray.document import Box, Word
 from layoutray.document.geometry import smallest_around
-from layoutray.ocr.pdf_pictures import Picture, ToPageBox, page_box_mapping, paint_order, pictures_of
 from layoutray.ocr.settings import Recognition
 
 _MOSTLY_PICTURES = 0.5  # share of the page
@@ -23,6 +22,11 @@ _UNDECODABLE = 0.1  # share of characters
 _SOFT_HYPHEN = 2  # PDFium's code for a hyphen at the end of a line
 _PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0x10FFFF))
 _REPLACEMENT = 0xFFFD
+_RESOLUTION = 1_000_000  # PDFium maps to integers; a millionth of a page is finer than any pixel
+_MIN_AREA = 0.001  # share of the page; smaller pictures (bullets) hide no text, but scans may consist of strips
+
+_ToPageBox = Callable[[float, float, float, float], Box | None]
+"""Maps (left, bottom, right, top) in PDF coordinates to a box relative to the shown page; None outside the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,31 +55,27 @@ class _Character:
     sides: tuple[float, float, float, float] | None
 
 
-@dataclass(frozen=True, slots=True)
-class _TextWord:
-    """One word of the text layer. `first`: index of its first character."""
-
-    text: str
-    box: Box
-    line: int
-    first: int
+_TextWord = tuple[Word, int]
+"""A word of the text layer, and the index of its first character."""
 
 
 def read(page: pdfium.PdfPage) -> TextLayer:
     """The text layer of a page. Words are in the layer's order; boxes are relative to the cropped and rotated page."""
     with closing(page.get_textpage()) as text:
-        to_page_box = page_box_mapping(page)
+        to_page_box = _page_box_mapping(page)
         characters = list(_characters(text))
         words = list(_split_words(characters, to_page_box))
-        pictures = pictures_of(page, to_page_box)
-        num_hidden = sum(_hidden(text, page, words, pictures)) if words else 0
+        # In the order in which they are painted.
+        objects = list(page.get_objects((pdfium_c.FPDF_PAGEOBJ_TEXT, pdfium_c.FPDF_PAGEOBJ_IMAGE)))
+        pictures = dict(_pictures(objects, to_page_box))
+        num_hidden = sum(_hidden(text, objects, words, pictures)) if words else 0
     printed = [character for character in characters if not chr(character.code).isspace()]
     return TextLayer(
-        words=tuple(_with_blocks(words)),
+        words=tuple(_with_blocks(word for word, _ in words)),
         num_characters=len(printed),
         num_undecodable=sum(character.undecodable for character in printed),
         num_hidden=num_hidden,
-        picture_share=min(sum(picture.box.area for picture in pictures), 1.0),
+        picture_share=min(sum(box.area for box in pictures.values()), 1.0),
     )
 
 
@@ -127,7 +127,7 @@ def _characters(text: pdfium.PdfTextPage) -> Iterator[_Character]:
         yield _Character(code, index, unmapped or private or code in (0, _REPLACEMENT), sides)
 
 
-def _split_words(characters: list[_Character], to_page_box: ToPageBox) -> Iterator[_TextWord]:
+def _split_words(characters: list[_Character], to_page_box: _ToPageBox) -> Iterator[_TextWord]:
     line, word = 0, list[_Character]()
     for character in characters:
         letter = chr(character.code)
@@ -142,7 +142,7 @@ def _split_words(characters: list[_Character], to_page_box: ToPageBox) -> Iterat
     yield from _join_word(word, line, to_page_box)
 
 
-def _join_word(word: list[_Character], line: int, to_page_box: ToPageBox) -> Iterator[_TextWord]:
+def _join_word(word: list[_Character], line: int, to_page_box: _ToPageBox) -> Iterator[_TextWord]:
     """The word made of these characters; nothing when it has no box on the page."""
     sides = [character.sides for character in word if character.sides is not None]
     if not sides:
@@ -151,10 +151,10 @@ def _join_word(word: list[_Character], line: int, to_page_box: ToPageBox) -> Ite
     box = to_page_box(min(lefts), min(bottoms), max(rights), max(tops))
     if box is not None:
         text = "".join("-" if character.code == _SOFT_HYPHEN else chr(character.code) for character in word)
-        yield _TextWord(text.replace("\0", chr(_REPLACEMENT)), box, line, word[0].index)
+        yield Word(text=text.replace("\0", chr(_REPLACEMENT)), box=box, line=line), word[0].index
 
 
-def _with_blocks(words: list[_TextWord]) -> Iterator[Word]:
+def _with_blocks(words: Iterable[Word]) -> Iterator[Word]:
     """The words with line and block indices.
 
     A block ends where the next line is above or beside the previous line, or more than a line's height below it.
@@ -167,19 +167,57 @@ def _with_blocks(words: list[_TextWord]) -> Iterator[Word]:
             near = previous.y0 <= box.y1 and box.y0 - previous.y1 <= previous.y1 - previous.y0
             block += not (near and box.x0 <= previous.x1 and previous.x0 <= box.x1)
         previous = box
-        yield from (Word(text=word.text, box=word.box, line=number, block=block) for word in line)
+        yield from (replace(word, line=number, block=block) for word in line)
 
 
 def _hidden(
-    text: pdfium.PdfTextPage, page: pdfium.PdfPage, words: list[_TextWord], pictures: list[Picture]
+    text: pdfium.PdfTextPage, objects: list[pdfium.PdfObject], words: list[_TextWord], pictures: dict[int, Box]
 ) -> Iterator[bool]:
     """For each word, whether it is hidden: invisible text, or a picture painted over its centre."""
-    order = paint_order(page)
-    for word in words:
-        item = pdfium_c.FPDFText_GetTextObject(text, word.first)
+    order = {ctypes.addressof(item.raw.contents): rank for rank, item in enumerate(objects)}
+    for word, first in words:
+        item = pdfium_c.FPDFText_GetTextObject(text, first)
         invisible = (
             bool(item) and pdfium_c.FPDFTextObj_GetTextRenderMode(item) == pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE
         )
         rank = order.get(ctypes.addressof(item.contents), 0) if item else 0
-        above = [picture.box for picture in pictures if picture.rank > rank]
+        above = [box for at, box in pictures.items() if at > rank]
         yield invisible or next(smallest_around([word.box], above)) is not None
+
+
+def _pictures(objects: list[pdfium.PdfObject], to_page_box: _ToPageBox) -> Iterator[tuple[int, Box]]:
+    """Number and bounding rectangle of the pictures larger than a thousandth of the page, also masked and nested ones.
+
+    Bounds are transformed by all form objects that contain a picture.
+    """
+    for rank, item in enumerate(objects):
+        if isinstance(item, pdfium.PdfImage):
+            left, bottom, right, top = item.get_bounds()
+            corners = [(left, bottom), (right, bottom), (right, top), (left, top)]
+            container = item.container
+            while container is not None:
+                matrix = container.get_matrix()
+                corners = [matrix.on_point(*corner) for corner in corners]
+                container = container.container
+            xs, ys = zip(*corners, strict=True)
+            box = to_page_box(min(xs), min(ys), max(xs), max(ys))
+            if box is not None and box.area > _MIN_AREA:
+                yield rank, box
+
+
+def _page_box_mapping(page: pdfium.PdfPage) -> _ToPageBox:
+    """The mapping from PDF coordinates to the cropped and rotated page."""
+    x, y = ctypes.c_int(), ctypes.c_int()
+
+    def point(across: float, up: float) -> tuple[float, float]:
+        pdfium_c.FPDF_PageToDevice(page, 0, 0, _RESOLUTION, _RESOLUTION, 0, across, up, x, y)
+        return x.value / _RESOLUTION, y.value / _RESOLUTION
+
+    def to_page_box(left: float, bottom: float, right: float, top: float) -> Box | None:
+        (xa, ya), (xb, yb) = point(left, bottom), point(right, top)
+        x0, x1, y0, y1 = min(xa, xb), max(xa, xb), min(ya, yb), max(ya, yb)
+        if x1 <= 0 or x0 >= 1 or y1 <= 0 or y0 >= 1 or (x0 == x1 and y0 == y1):
+            return None
+        return Box(max(x0, 0.0), max(y0, 0.0), min(x1, 1.0), min(y1, 1.0))
+
+    return to_page_box

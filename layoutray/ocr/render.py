@@ -48,7 +48,11 @@ def sniff(data: bytes) -> Kind:
             return kind
     if b"%PDF-" in data[:_PDF_HEADER_WITHIN]:
         return Kind.PDF
-    raise DocumentError(Reason.UNSUPPORTED_TYPE, f"the file is {_describe(data)}; {_ALLOWED}", stage="open")
+    described = next((name for magic, name in _REFUSED_MAGIC if data.startswith(magic)), "")
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        described = "a WebP picture"
+    described = described or f"of an unknown type (first bytes: {data[:8]!r})"
+    raise DocumentError(Reason.UNSUPPORTED_TYPE, f"the file is {described}; {_ALLOWED}", stage="open")
 
 
 def count_pages(data: bytes, settings: Recognition) -> int:
@@ -86,12 +90,3 @@ def page_picture(data: bytes, number: int, settings: Recognition) -> Rendered:
         DocumentError: as `render_page`.
     """
     return render_page(data, number if count_pages(data, settings) > 1 else 1, settings)
-
-
-def _describe(data: bytes) -> str:
-    for magic, name in _REFUSED_MAGIC:
-        if data.startswith(magic):
-            return name
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "a WebP picture"
-    return f"of an unknown type (first bytes: {data[:8]!r})"

@@ -1,6 +1,5 @@
 """Pages that lie on a side or upside down: read again in other directions, with boxes on the page as it lies."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,33 +16,35 @@ _WHOLE_WORD = 3
 
 
 @dataclass(frozen=True, slots=True)
-class UprightReading:
-    """The words of a page, with boxes relative to the page as it lies.
+class Reading:
+    """The words of a page after it was turned.
 
     Attributes:
-        degrees: how far the page was turned clockwise before it was read: 0, 90, 180 or 270.
+        words: of `read_upright`, their boxes are relative to the page as it lies.
+        turns: quarter turns anticlockwise before the page was read.
+        confidence: mean over the letters of words; 0 for words of at least three letters that are higher than wide.
     """
 
     words: tuple[Word, ...]
-    degrees: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    words: tuple[Word, ...]
     turns: int
     confidence: float
-    """Mean over the letters of words; 0 for words of at least three letters that are higher than wide."""
+
+    @property
+    def degrees(self) -> int:
+        """How far the page was turned clockwise before it was read: 0, 90, 180 or 270."""
+        return (360 - 90 * self.turns) % 360
 
 
-def read_upright(picture: NDArray[np.uint8], engine: Engine, settings: Recognition) -> UprightReading:
+def read_upright(picture: NDArray[np.uint8], engine: Engine, settings: Recognition) -> Reading:
     """Read a page, and read it again turned by 180, 90 and 270 degrees if its words are not read well.
 
     A page that the engine reads well at once takes no more time than without this.
     """
     upright = best = _read(picture, engine, settings, 0)
     read_once = settings.orientation == "upright" or _well_read(upright, engine)
-    for turns in () if read_once else _other_turns(upright):
+    # If it lies on a side, most of its words are higher than wide. The likeliest turns come first.
+    readable = sum(word.confidence or 0.0 for word in upright.words) / max(len(upright.words), 1)
+    for turns in () if read_once else (1, 3, 2) if upright.confidence < readable / 2 else (2, 1, 3):
         reading = _read(picture, engine, settings, turns)
         if _well_read(reading, engine) and reading.words:
             best = reading
@@ -57,17 +58,17 @@ def read_upright(picture: NDArray[np.uint8], engine: Engine, settings: Recogniti
         for word in best.words
         if word.confidence is None or word.confidence >= engine.least_confidence
     )
-    return UprightReading(words, (360 - 90 * best.turns) % 360)
+    return replace(best, words=words)
 
 
-def _read(picture: NDArray[np.uint8], engine: Engine, settings: Recognition, turns: int) -> _Reading:
+def _read(picture: NDArray[np.uint8], engine: Engine, settings: Recognition, turns: int) -> Reading:
     """Read the picture after `turns` quarter turns anticlockwise."""
     turned = np.ascontiguousarray(np.rot90(picture, turns))
     words = engine.recognise(turned, settings.settings)
     letters = sum(len(word.text) for word in words)
     height, width = turned.shape[:2]
     sure = sum(len(word.text) * (word.confidence or 0.0) for word in words if not _is_tall(word, width, height))
-    return _Reading(words, turns, sure / letters if letters else 0.0)
+    return Reading(words, turns, sure / letters if letters else 0.0)
 
 
 def _is_tall(word: Word, width: int, height: int) -> bool:
@@ -75,15 +76,8 @@ def _is_tall(word: Word, width: int, height: int) -> bool:
     return len(word.text) >= _WHOLE_WORD and (box.y1 - box.y0) * height > (box.x1 - box.x0) * width
 
 
-def _well_read(reading: _Reading, engine: Engine) -> bool:
+def _well_read(reading: Reading, engine: Engine) -> bool:
     return not reading.words or reading.confidence >= engine.well_read
-
-
-def _other_turns(upright: _Reading) -> Iterator[int]:
-    """Quarter turns anticlockwise, the likeliest first."""
-    readable = sum(word.confidence or 0.0 for word in upright.words) / len(upright.words)
-    lies_on_its_side = upright.confidence < readable / 2
-    yield from (1, 3, 2) if lies_on_its_side else (2, 1, 3)
 
 
 def _turned_back(box: Box, turns: int) -> Box:

@@ -64,18 +64,17 @@ def make_plan(
         failures: as of `failures`.
         written: names of the shards of earlier runs.
     """
-    names, remaining, rows, skipped, num_letters = set[str](), list[Unit](), 0, 0, 0
-    for unit in units:
-        names.add(unit.name)
-        rows += unit.rows
-        if unit.name in written:
-            skipped += unit.rows
-        else:
-            remaining.append(unit)
-    for name, letters in failures:
-        names.add(name)
-        num_letters += len(letters)
-    return AnswerPlan(names=names, remaining=remaining, rows=rows, skipped=skipped, letters=num_letters)
+    every = list(units)
+    num_letters = {name: len(letters) for name, letters in failures}
+    remaining = [unit for unit in every if unit.name not in written]
+    rows = sum(unit.rows for unit in every)
+    return AnswerPlan(
+        names={unit.name for unit in every} | num_letters.keys(),
+        remaining=remaining,
+        rows=rows,
+        skipped=rows - sum(unit.rows for unit in remaining),
+        letters=sum(num_letters.values()),
+    )
 
 
 def page_units(data_set: DataSet) -> Iterator[Unit]:

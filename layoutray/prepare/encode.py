@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +16,8 @@ from layoutray.checkpoint import Fetch
 from layoutray.document import Document, Page
 from layoutray.document.field_lines import parse, to_lines
 from layoutray.document.filters import Filters
-from layoutray.errors import DocumentError, InputError, Reason, as_document_error
-from layoutray.prepare.field_truth import TaggedPages, tagged_pages
+from layoutray.errors import InputError, Reason, as_document_error
+from layoutray.prepare.field_truth import TaggedPages, document_letter, tagged_pages
 from layoutray.prepare.whole_documents import read_documents, whole_documents
 from layoutray.recipe.recipes import TokenizerRecipe
 from layoutray.store import codec
@@ -27,11 +27,6 @@ from layoutray.store.schema import EXAMPLES
 from layoutray.tasks import TagsWords, Task, WritesTexts, fields_of
 from layoutray.tokenizer import Tokenizer
 
-_LIMITS = {
-    Reason.CUT: ("the document", "max_length"),
-    Reason.TEXT_CUT: ("the expected text", "task.writing.max_length"),
-}
-"""What can be cut, and the recipe key with its largest number of tokens."""
 _RowsAndLetters = tuple[list[dict[str, Any]], list[DeadLetter]]
 
 
@@ -106,27 +101,26 @@ class Encoder:
     def _document(self, document: Document, pages: Sequence[Page], vocabulary: Tokenizer) -> _RowsAndLetters:
         """Row and letters of one document. Raises DocumentError if the document lacks the text that the task needs."""
         window, length = document_window(pages, vocabulary, self.max_length)
-        lengths, labels = {Reason.CUT: (length, self.max_length)}, None
+        limits, labels = [(Reason.CUT, "the document", length, self.max_length, "max_length")], None
         if isinstance(self.task, WritesTexts):
             text, longest = vocabulary.text_to_ids(self.task.text(document)), self.task.writing.max_length
             labels = text[:longest] if len(text) > longest else [*text, vocabulary.end_id]
-            lengths[Reason.TEXT_CUT] = len(text), longest
-        return [row_of(pages[0], 0, window, labels)] if window else [], list(_cuts(document, lengths))
+            limits.append((Reason.TEXT_CUT, "the expected text", len(text), longest, "task.writing.max_length"))
+        cuts = [
+            document_letter(
+                document,
+                reason,
+                f"{what} has {length} tokens, only the first {longest} are used; increase {key} to use more",
+            )
+            for reason, what, length, longest, key in limits
+            if length > longest
+        ]
+        return [row_of(pages[0], 0, window, labels)] if window else [], cuts
 
 
 def _letter(error: Exception, page: Page, page_id: str) -> DeadLetter:
     failure = as_document_error(error, "encode")
     return DeadLetter.of(failure, source=page.source, doc_id=page.doc_id, page_id=page_id, page=page.number)
-
-
-def _cuts(document: Document, lengths: Mapping[Reason, tuple[int, int]]) -> Iterator[DeadLetter]:
-    """Letters about everything that is longer than its limit; `lengths` has number of tokens and limit."""
-    for reason, (length, longest) in lengths.items():
-        if length > longest:
-            what, key = _LIMITS[reason]
-            message = f"{what} has {length} tokens, only the first {longest} are used; increase {key} to use more"
-            error = DocumentError(reason, message, stage="encode")
-            yield DeadLetter.of(error, source=document.source, doc_id=document.doc_id)
 
 
 def filtered_pages(pages: pa.Table, filters: Filters) -> tuple[pa.Table, Counter[str]]:

@@ -54,11 +54,11 @@ def tagged_pages(pages: Sequence[Page], data_sets: Sequence[DataSet], schema: Ma
             for field in result.missing:
                 stated = f"`{field.name}` is expected to be {field.value!r:.200}"
                 message = f"{stated}, which occurs on none of the readable pages"
-                letters.append(_letter(document, Reason.VALUE_NOT_FOUND, message))
+                letters.append(document_letter(document, Reason.VALUE_NOT_FOUND, message))
             for field in result.contradictory:
                 stated = f"`{field.name}` has the value {field.value!r:.200} and others, but may have one in a document"
                 message = f"{stated}; correct the values, or set `many = true`"
-                letters.append(_letter(document, Reason.CONTRADICTORY, message))
+                letters.append(document_letter(document, Reason.CONTRADICTORY, message))
     return TaggedPages([tagged.get((page.doc_id, page.number), page) for page in pages], letters, failures)
 
 
@@ -78,6 +78,7 @@ def count_values(data_sets: Sequence[DataSet], schema: Mapping[str, FieldType]) 
     return sum(counts[name] for name in schema)
 
 
-def _letter(document: Document, reason: Reason, message: str) -> DeadLetter:
+def document_letter(document: Document, reason: Reason, message: str) -> DeadLetter:
+    """A dead letter of encoding that is about a document, not about a page."""
     error = DocumentError(reason, message, stage="encode")
     return DeadLetter.of(error, source=document.source, doc_id=document.doc_id)

@@ -56,25 +56,30 @@ def make_plan(
         set_splits: splits that the data set itself defines.
         without_picture: see `Plan`.
     """
-    letters, readable, copies = SpilledList(DEAD_LETTER), SpilledList(OPENED_DOCUMENT), _Copies()
+    letters, readable = SpilledList(DEAD_LETTER), SpilledList(OPENED_DOCUMENT)
+    # By id, of several documents with the same bytes: rank of the split, number and source of the one that is used.
+    used: SpilledDict[tuple[int, int, str]] = SpilledDict(JSON)
     for result in opened:
         if result.letter is not None:
             letters.append(result.letter)
         if result.document is not None:
-            split = _split(result.reference, result.document.doc_id, recipe, set_splits)
+            doc_id = result.document.doc_id
+            split = _split(result.reference, doc_id, recipe, set_splits)
+            rank, earlier = _SPLIT_RANK[split], used.get(doc_id)
+            if earlier is None or rank < earlier[0]:
+                used[doc_id] = rank, len(readable), result.reference.source
             reference, document = replace(result.reference, split=split), replace(result.document, split=split)
-            copies.add(reference, document.doc_id, len(readable))
             readable.append(replace(result, reference=reference, document=document))
     page_tasks, documents, duplicates = SpilledList(PAGE_TASK), SpilledList(DOCUMENT), SpilledList(DUPLICATE)
     settings = settings_hash(recipe)
     repairs = dropped = 0
     for number, result in enumerate(readable):
         assert result.document is not None
-        used_number, used_source = copies.used(result.document.doc_id)
+        doc_id = result.document.doc_id
+        _, used_number, used_source = used[doc_id]
         if used_number != number:
             duplicates.append(Duplicate(result.reference.source, same_as=used_source))
             continue
-        doc_id = result.document.doc_id
         for page in result.pages:
             its_id = page_id(doc_id, page, result.annotation, settings)
             page_tasks.append(PageTask(its_id, doc_id, page, result.reference))
@@ -89,23 +94,6 @@ def make_plan(
         dropped=dropped,
         without_picture=without_picture,
     )
-
-
-class _Copies:
-    """Which of several documents with the same bytes is used: the first one in the split of lowest rank."""
-
-    def __init__(self) -> None:
-        self._used: SpilledDict[tuple[int, int, str]] = SpilledDict(JSON)
-
-    def add(self, reference: DocumentRef, doc_id: str, number: int) -> None:
-        rank, used = _SPLIT_RANK[reference.split], self._used.get(doc_id)
-        if used is None or rank < used[0]:
-            self._used[doc_id] = rank, number, reference.source
-
-    def used(self, doc_id: str) -> tuple[int, str]:
-        """Number and source of the document that is used."""
-        _, number, source = self._used[doc_id]
-        return number, source
 
 
 def _split(reference: DocumentRef, doc_id: str, recipe: IngestRecipe, set_splits: Collection[str]) -> str:

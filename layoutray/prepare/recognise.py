@@ -5,8 +5,9 @@ the data set. Both run in the calling process; the native code of OCR runs in a 
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 from layoutray import readers
 from layoutray.document import Page, Word
@@ -18,6 +19,8 @@ from layoutray.prepare.page_tasks import OpenedDocument, PageTask
 from layoutray.readers import DocumentRef, Reader, Truth
 from layoutray.store import sources
 from layoutray.store.dead_letter import DeadLetter
+
+Done = TypeVar("Done")
 
 ATTEMPTS = 2
 """Attempts at a page or document if the failure may be temporary: a time-out, a crash, an unreachable object store."""
@@ -155,40 +158,37 @@ def make_word_source(reader: str, words: str, recognition: Recognition) -> WordS
 
 def open_document(words: WordSource, reference: DocumentRef) -> OpenedDocument:
     """Open a document. The result has its identity, page numbers and truth, or the dead letter of the failure."""
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            annotation = sources.content_id(sources.read_bytes(reference.annotation)) if reference.annotation else ""
-            return replace(words.open(reference), annotation=annotation)
-        except Exception as error:
-            failure = as_document_error(error, "open")
-            if not failure.retryable or attempt == ATTEMPTS:
-                return OpenedDocument(
-                    reference=reference,
-                    document=None,
-                    letter=DeadLetter.of(failure, reference.source, attempts=attempt),
-                )
-        time.sleep(_PAUSE)
-    raise AssertionError("every attempt returns")
+
+    def opened() -> OpenedDocument:
+        annotation = sources.content_id(sources.read_bytes(reference.annotation)) if reference.annotation else ""
+        return replace(words.open(reference), annotation=annotation)
+
+    result = _tried(opened, "open", reference.source)
+    if isinstance(result, DeadLetter):
+        return OpenedDocument(reference=reference, document=None, letter=result)
+    return result
 
 
 def recognise_page(words: WordSource, task: PageTask) -> Page | DeadLetter:
     """Process one page. The result is the page with its words, or the dead letter of the failure."""
-    for attempt in range(1, ATTEMPTS + 1):
+    result = _tried(lambda: words.page(task), words.stage, task.reference.source)
+    if isinstance(result, DeadLetter):
+        return replace(result, doc_id=task.doc_id, page_id=task.page_id, page=task.page)
+    return result
+
+
+def _tried(work: Callable[[], Done], stage: str, source: str) -> Done | DeadLetter:
+    """What `work` returns, or the dead letter of its last failure. `stage`: of an error that does not name its own."""
+    attempt = 1
+    while True:
         try:
-            return words.page(task)
+            return work()
         except Exception as error:
-            failure = as_document_error(error, words.stage)
+            failure = as_document_error(error, stage)
             if not failure.retryable or attempt == ATTEMPTS:
-                return DeadLetter.of(
-                    failure,
-                    task.reference.source,
-                    doc_id=task.doc_id,
-                    page_id=task.page_id,
-                    page=task.page,
-                    attempts=attempt,
-                )
+                return DeadLetter.of(failure, source, attempts=attempt)
         time.sleep(_PAUSE)
-    raise AssertionError("every attempt returns")
+        attempt += 1
 
 
 def _bad_annotation(message: str) -> DocumentError:

@@ -5,17 +5,15 @@ the workers, so a record that goes from a list to a worker is packed once and un
 """
 
 import hashlib
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any
 
 import pyarrow as pa
+from pydantic import TypeAdapter
 
 from layoutray.document import Document
 from layoutray.prepare.page_tasks import Duplicate, OpenedDocument, PageTask
 from layoutray.readers import DocumentRef
-from layoutray.store import codec
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.spilled import TextCodec, Value
 
@@ -37,59 +35,15 @@ def reference_key(reference: DocumentRef) -> str:
     return hashlib.blake2b(DOCUMENT_REF.pack(reference).encode(), digest_size=16).hexdigest()
 
 
-def _json(row: object) -> str:
-    return json.dumps(row, separators=(",", ":"))
+def _json(record: type[Value]) -> TextCodec[Value]:
+    """The JSON of a dataclass; fields with the value of their default are left out."""
+    adapter = TypeAdapter(record)
+    return TextCodec(lambda value: adapter.dump_json(value, exclude_defaults=True).decode(), adapter.validate_json)
 
 
-def _reference(row: Sequence[str]) -> DocumentRef:
-    key, source, image, annotation, split = row
-    return DocumentRef(key=key, source=source, image=image, annotation=annotation, split=split)
-
-
-def _reference_row(reference: DocumentRef) -> Sequence[str]:
-    return reference.key, reference.source, reference.image, reference.annotation, reference.split
-
-
-def _pack_opened(opened: OpenedDocument) -> str:
-    count = len(opened.pages)
-    pages: Any = count if opened.pages == tuple(range(1, count + 1)) else opened.pages
-    document = opened.document and codec.document_row(opened.document)
-    letter = opened.letter and codec.dead_letter_row(opened.letter)
-    reference = _reference_row(opened.reference)
-    return _json((reference, document, letter, pages, opened.annotation, opened.repairs, opened.dropped))
-
-
-def _unpack_opened(text: str) -> OpenedDocument:
-    reference, document, letter, pages, annotation, repairs, dropped = json.loads(text)
-    return OpenedDocument(
-        reference=_reference(reference),
-        document=document and codec.document_of(document),
-        letter=letter and codec.dead_letter_of(letter),
-        pages=tuple(range(1, pages + 1)) if isinstance(pages, int) else tuple(pages),
-        annotation=annotation,
-        repairs=repairs,
-        dropped=dropped,
-    )
-
-
-def _unpack_page_task(text: str) -> PageTask:
-    page_id, doc_id, page, reference = json.loads(text)
-    return PageTask(page_id, doc_id, page, _reference(reference))
-
-
-DOCUMENT_REF: TextCodec[DocumentRef] = TextCodec(
-    lambda reference: _json(_reference_row(reference)), lambda text: _reference(json.loads(text))
-)
-PAGE_TASK: TextCodec[PageTask] = TextCodec(
-    lambda task: _json((task.page_id, task.doc_id, task.page, _reference_row(task.reference))), _unpack_page_task
-)
-OPENED_DOCUMENT: TextCodec[OpenedDocument] = TextCodec(_pack_opened, _unpack_opened)
-DOCUMENT: TextCodec[Document] = TextCodec(
-    lambda document: _json(codec.document_row(document)), lambda text: codec.document_of(json.loads(text))
-)
-DEAD_LETTER: TextCodec[DeadLetter] = TextCodec(
-    lambda letter: _json(codec.dead_letter_row(letter)), lambda text: codec.dead_letter_of(json.loads(text))
-)
-DUPLICATE: TextCodec[Duplicate] = TextCodec(
-    lambda duplicate: _json((duplicate.source, duplicate.same_as)), lambda text: Duplicate(*json.loads(text))
-)
+DOCUMENT_REF = _json(DocumentRef)
+PAGE_TASK = _json(PageTask)
+OPENED_DOCUMENT = _json(OpenedDocument)
+DOCUMENT = _json(Document)
+DEAD_LETTER = _json(DeadLetter)
+DUPLICATE = _json(Duplicate)

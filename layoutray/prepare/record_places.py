@@ -9,10 +9,10 @@ placed in the order of their numbers, from the top of the first page on; an occu
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 
 from layoutray.document import Field, Page
-from layoutray.document.rows import slope_of_lines
+from layoutray.document.rows import Placed, place, slope_of_lines
 
 Span = tuple[int, int]
 """First word of a value on its page, and the word after its last."""
@@ -22,6 +22,8 @@ _SAME_LINE = 0.5
 
 Place = tuple[int, Span]
 """Index of a page, and the words on it."""
+_Occurrence = Placed[Place]
+"""Where a value may stand. Its position on the page is that of its first word."""
 
 
 def record_places(found: Mapping[Field, Sequence[Sequence[Span]]], pages: Sequence[Page]) -> dict[Field, Place]:
@@ -32,7 +34,14 @@ def record_places(found: Mapping[Field, Sequence[Sequence[Span]]], pages: Sequen
         pages: of one document, in order.
     """
     slopes = [slope_of_lines(page) if found else 0.0 for page in pages]
-    free = {field: _occurrences(spans, pages, slopes) for field, spans in found.items()}
+    free = {
+        field: [
+            place((number, span), page, [span[0]], slope)
+            for number, (page, slope, spans) in enumerate(zip(pages, slopes, of_pages, strict=True))
+            for span in sorted(spans)
+        ]
+        for field, of_pages in found.items()
+    }
     rows: dict[int, list[Field]] = defaultdict(list)
     for field in found:
         rows[field.row or 0].append(field)
@@ -40,68 +49,42 @@ def record_places(found: Mapping[Field, Sequence[Sequence[Span]]], pages: Sequen
     places: dict[Field, Place] = {}
     for row in sorted(rows):
         for field, occurrence in _placed({field: free[field] for field in rows[row]}, taken).items():
-            places[field] = occurrence.page, occurrence.span
+            places[field] = occurrence.item
     return places
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Occurrence:
-    """Where a value may stand.
-
-    Attributes:
-        middle: of its first word on the levelled page, in pixels from the top.
-        height, left: of its first word, in pixels.
-    """
-
-    page: int
-    span: Span
-    middle: float
-    height: float
-    left: float
-
-    @property
-    def words(self) -> set[tuple[int, int]]:
-        return {(self.page, word) for word in range(*self.span)}
-
-    def distance(self, other: "_Occurrence") -> float:
-        """Pixels from line to line; 0 on one line."""
-        if self.page != other.page:
-            return float("inf")
-        distance = abs(self.middle - other.middle)
-        return distance if distance > _SAME_LINE * min(self.height, other.height) else 0.0
+def _words(one: _Occurrence) -> set[tuple[int, int]]:
+    """Page and number of its words."""
+    page, span = one.item
+    return {(page, word) for word in range(*span)}
 
 
-def _occurrences(
-    of_pages: Sequence[Sequence[Span]], pages: Sequence[Page], slopes: Sequence[float]
-) -> list[_Occurrence]:
-    occurrences: list[_Occurrence] = []
-    for number, (page, slope, spans) in enumerate(zip(pages, slopes, of_pages, strict=True)):
-        for span in sorted(spans):
-            x0, y0, x1, y1 = page.words[span[0]].box.to_pixels(page.width, page.height)
-            occurrences.append(
-                _Occurrence(page=number, span=span, middle=(y0 + y1 - slope * (x0 + x1)) / 2, height=y1 - y0, left=x0)
-            )
-    return occurrences
+def _distance(one: _Occurrence, other: _Occurrence) -> float:
+    """Pixels from line to line; 0 on one line."""
+    if one.item[0] != other.item[0]:
+        return float("inf")
+    distance = abs(one.middle - other.middle)
+    return distance if distance > _SAME_LINE * min(one.height, other.height) else 0.0
 
 
 def _nearest(occurrences: Sequence[_Occurrence], anchor: _Occurrence) -> _Occurrence:
     """The leftmost occurrence on the line that is nearest to `anchor`."""
-    nearest = min(occurrences, key=anchor.distance)
-    return min((one for one in occurrences if not nearest.distance(one)), key=lambda one: one.left)
+    nearest = min(occurrences, key=partial(_distance, anchor))
+    return min((one for one in occurrences if not _distance(nearest, one)), key=lambda one: one.left)
 
 
 def _placed(values: Mapping[Field, Sequence[_Occurrence]], taken: set[tuple[int, int]]) -> dict[Field, _Occurrence]:
     """The occurrences of the values of one record; their words are added to `taken`."""
-    free = {field: [one for one in occurrences if taken.isdisjoint(one.words)] for field, occurrences in values.items()}
+    free = {field: [one for one in found if taken.isdisjoint(_words(one))] for field, found in values.items()}
     ordered = sorted((field for field in free if free[field]), key=lambda field: len(free[field]))
     if not ordered:
         return {}
     first, *others = ordered
-    anchor = min(free[first], key=lambda one: sum(min(map(one.distance, free[other])) for other in others))
+    anchor = min(free[first], key=lambda one: sum(min(map(partial(_distance, one), free[other])) for other in others))
     placed: dict[Field, _Occurrence] = {}
     for field in ordered:
-        left = [one for one in free[field] if taken.isdisjoint(one.words)]
+        left = [one for one in free[field] if taken.isdisjoint(_words(one))]
         if left:
             placed[field] = anchor if field == first else _nearest(left, anchor)
-            taken |= placed[field].words
+            taken |= _words(placed[field])
     return placed

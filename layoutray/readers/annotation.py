@@ -99,12 +99,7 @@ class PageWords:
         self, document: Document, reference: DocumentRef, number: int = 1, pixels: PageSize | None = None
     ) -> Truth:
         """The truth of a document with this one page. Arguments as in `page`."""
-        return Truth(
-            document=document,
-            pages=(self.page(document.doc_id, reference, number, pixels),),
-            repairs=self.repairs,
-            dropped=self.dropped,
-        )
+        return truth_of_pages(document, [self.page(document.doc_id, reference, number, pixels)], [self])
 
 
 def malformed(where: str, what: str) -> DocumentError:

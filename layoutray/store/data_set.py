@@ -88,8 +88,7 @@ class DataSet:
 
     def read_documents(self, filter: pc.Expression | None = None) -> Iterator[Document]:  # noqa: A002
         """Documents that pass `filter`. Raises SchemaError if the folder has no documents."""
-        for table in self.scan_documents(filter):
-            yield from codec.documents_of(table)
+        return chain.from_iterable(map(codec.documents_of, self.scan_documents(filter)))
 
     def scan_documents(self, filter: pc.Expression | None = None) -> Iterator[pa.Table]:  # noqa: A002
         """DOCUMENTS rows that pass `filter`, one batch at a time. Raises SchemaError if the folder has no documents."""

@@ -152,7 +152,12 @@ class DatabaseFile(Database):
             if self._claim is None:
                 # SQLite's own file must not be opened again: closing it would release the locks of SQLite.
                 try:
-                    self._claim = _locked(self._claims)
+                    descriptor = os.open(self._claims, os.O_CREAT | os.O_RDWR, 0o600)
+                    try:
+                        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        self._claim = descriptor
+                    except BlockingIOError:  # somebody else has it locked
+                        os.close(descriptor)
                 except OSError as error:
                     raise DatabaseError(error) from error
             return self._claim is not None
@@ -197,17 +202,6 @@ def executed(statements: str) -> Callable[[Connection], None]:
             connection.exec_driver_sql(statement)
 
     return execute
-
-
-def _locked(file: Path) -> int | None:
-    """A descriptor of `file`, locked until it is closed; None while somebody else has it locked."""
-    descriptor = os.open(file, os.O_CREAT | os.O_RDWR, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
 
 
 def _connect(file: Path, kind: FileKind) -> sqlite3.Connection:

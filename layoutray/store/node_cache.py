@@ -71,8 +71,13 @@ def make_room(folder: Path, limit: int, in_use: float = 0.0) -> None:
         total += size
         half_made = path.name.startswith(HALF_MADE)
         unused = now - used >= (_SLOWEST_SECONDS if half_made else in_use)
-        if unused and (half_made or total > limit):
-            _remove(path)
+        if not unused or (total <= limit and not half_made):
+            continue
+        if path.is_dir():
+            # Renamed at once, for processes that look it up.
+            shutil.rmtree(path.rename(path.with_name(f"{HALF_MADE}{uuid.uuid4().hex}")))
+        else:
+            path.unlink(missing_ok=True)
 
 
 def _copies(folder: Path) -> Generator[tuple[float, int, Path]]:
@@ -83,16 +88,6 @@ def _copies(folder: Path) -> Generator[tuple[float, int, Path]]:
                 path, status = Path(entry.path), entry.stat()
                 files = path.rglob("*") if entry.is_dir() else [path]
                 yield status.st_mtime, sum(file.stat().st_size for file in files if file.is_file()), path
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        removed = path.rename(
-            path.with_name(f"{HALF_MADE}{uuid.uuid4().hex}")
-        )  # at once, for processes that look it up
-        shutil.rmtree(removed)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def root() -> Path:

@@ -12,151 +12,112 @@ from layoutray.errors import SchemaError
 SPLITS = ("train", "dev", "test")
 """The splits of pages and examples."""
 
-_BOXES = pa.large_list(pa.list_(pa.float32(), 4))
-_TEXTS = pa.large_list(pa.large_string())
-_INTS = pa.large_list(pa.int32())
+_TEXT, _LONG_TEXT = pa.string(), pa.large_string()
+_INT, _LONG_INT, _FLOAT, _BOOLEAN = pa.int32(), pa.int64(), pa.float32(), pa.bool_()
+_TEXTS, _INTS = pa.large_list(_LONG_TEXT), pa.large_list(_INT)
+_BOXES = pa.large_list(pa.list_(_FLOAT, 4))
+_POLYGONS = pa.large_list(pa.list_(_FLOAT, 8))
 
 
 def _table(name: str, *columns: pa.Field, version: str = "1") -> pa.Schema:
     return pa.schema(columns, metadata={"layoutray.table": name, "layoutray.version": version})
 
 
-def _required(name: str, kind: pa.DataType) -> pa.Field:
-    return pa.field(name, kind, nullable=False)
+def _required(kind: pa.DataType, *names: str) -> list[pa.Field]:
+    return [pa.field(name, kind, nullable=False) for name in names]
 
 
 PAGES = _table(
     "pages",
-    _required("page_id", pa.string()),  # hash of doc_id, page, annotation and settings
-    _required("doc_id", pa.string()),
-    _required("page", pa.int32()),
-    _required("split", pa.string()),
-    _required("source", pa.string()),
-    _required("image", pa.string()),
-    _required("width", pa.int32()),
-    _required("height", pa.int32()),
-    _required("words", _TEXTS),
-    _required("boxes", _BOXES),
-    pa.field("confidences", pa.large_list(pa.float32())),
-    _required("lines", _INTS),
-    _required("blocks", _INTS),
+    *_required(_TEXT, "page_id", "doc_id"),  # page_id: hash of doc_id, page, annotation and settings
+    *_required(_INT, "page"),
+    *_required(_TEXT, "split", "source", "image"),
+    *_required(_INT, "width", "height"),
+    *_required(_TEXTS, "words"),
+    *_required(_BOXES, "boxes"),
+    pa.field("confidences", pa.large_list(_FLOAT)),
+    *_required(_INTS, "lines", "blocks"),
     pa.field("tags", _TEXTS),
     pa.field("groups", _INTS),
-    _required("words_from", pa.string()),
-    _required("words_reason", pa.string()),
-    _required("engine", pa.string()),
-    _required("engine_version", pa.string()),
-    _required("settings", pa.string()),
+    *_required(_TEXT, "words_from", "words_reason", "engine", "engine_version", "settings"),
 )
 
 DOCUMENTS = _table(
     "documents",
-    _required("doc_id", pa.string()),
-    _required("source", pa.string()),
-    _required("split", pa.string()),
-    _required("num_pages", pa.int32()),
-    _required(
-        "fields", pa.large_list(pa.struct([("name", pa.string()), ("value", pa.large_string()), ("row", pa.int32())]))
-    ),
+    *_required(_TEXT, "doc_id", "source", "split"),
+    *_required(_INT, "num_pages"),
+    *_required(pa.large_list(pa.struct([("name", _TEXT), ("value", _LONG_TEXT), ("row", _INT)])), "fields"),
 )
 
-OPENED = _table(
-    "opened",
-    pa.field("source", pa.string(), nullable=False),
-    pa.field("stamp", pa.string(), nullable=False),
-    pa.field("doc_id", pa.string(), nullable=False),
-    pa.field("num_pages", pa.int32(), nullable=False),
-)
+OPENED = _table("opened", *_required(_TEXT, "source", "stamp", "doc_id"), *_required(_INT, "num_pages"))
 """One row for each file that is not opened again as long as its `stamp` (size and time of change) is the same."""
 
 DEAD_LETTERS = _table(
     "dead_letters",
-    _required("page_id", pa.string()),  # empty if the document could not be opened
-    _required("doc_id", pa.string()),
-    _required("source", pa.string()),
-    pa.field("page", pa.int32()),
-    _required("stage", pa.string()),
-    _required("reason", pa.string()),
-    _required("message", pa.large_string()),
-    _required("attempts", pa.int32()),
-    _required("retryable", pa.bool_()),
-    _required("trace", pa.large_string()),
+    *_required(_TEXT, "page_id", "doc_id", "source"),  # page_id: empty if the document could not be opened
+    pa.field("page", _INT),
+    *_required(_TEXT, "stage", "reason"),
+    *_required(_LONG_TEXT, "message"),
+    *_required(_INT, "attempts"),
+    *_required(_BOOLEAN, "retryable"),
+    *_required(_LONG_TEXT, "trace"),
 )
 
 EXAMPLES = _table(
     "examples",
-    _required("doc_id", pa.string()),
-    _required("page", pa.int32()),
-    _required("window", pa.int32()),
-    _required("split", pa.string()),
-    _required("input_ids", _INTS),
-    _required("boxes", pa.large_list(pa.list_(pa.int16(), 4))),
-    _required("word_index", _INTS),  # word of the page for each token; -1 for special tokens
+    *_required(_TEXT, "doc_id"),
+    *_required(_INT, "page", "window"),
+    *_required(_TEXT, "split"),
+    *_required(_INTS, "input_ids"),
+    *_required(pa.large_list(pa.list_(pa.int16(), 4)), "boxes"),
+    *_required(_INTS, "word_index"),  # word of the page for each token; -1 for special tokens
     # neighbours of each word of the window, counted from 0 in the window; padded with -1
-    _required("neighbours", pa.large_list(pa.list_(pa.int16(), MAX_NEIGHBOURS))),
-    _required("page_width", pa.int32()),
-    _required("page_height", pa.int32()),
+    *_required(pa.large_list(pa.list_(pa.int16(), MAX_NEIGHBOURS)), "neighbours"),
+    *_required(_INT, "page_width", "page_height"),
     pa.field("labels", _INTS),
     version="4",  # version 1 has no neighbours, version 2 no page size, version 3 no index of blocks
 )
 
 EXAMPLE_BLOCKS = _table(
     "example_blocks",
-    _required("file", pa.string()),
-    _required("offset", pa.int64()),  # in bytes, in the file
-    _required("size", pa.int64()),
-    _required("lengths", pa.large_list(pa.uint32())),  # tokens of each example
+    *_required(_TEXT, "file"),
+    *_required(_LONG_INT, "offset", "size"),  # in bytes, in the file
+    *_required(pa.large_list(pa.uint32()), "lengths"),  # tokens of each example
 )
 """One row for each record batch of the files of EXAMPLES, in the order of the examples."""
 
 ANSWERS = _table(
     "answers",
-    _required("doc_id", pa.string()),
-    _required("source", pa.string()),
-    _required("status", pa.string()),
-    _required("model_id", pa.string()),
-    _required("model_version", pa.string()),
-    _required("page", pa.int32()),
-    _required("type", pa.string()),
-    _required("content", pa.large_string()),
-    _required("confidence", pa.float32()),
-    _required("reading_confidence", pa.float32()),
-    pa.field("sum_of_rows", pa.bool_()),
-    _required("polygons", pa.large_list(pa.list_(pa.float32(), 8))),
-    pa.field("record", pa.string()),
-    pa.field("row", pa.int32()),
+    *_required(_TEXT, "doc_id", "source", "status", "model_id", "model_version"),
+    *_required(_INT, "page"),
+    *_required(_TEXT, "type"),
+    *_required(_LONG_TEXT, "content"),
+    *_required(_FLOAT, "confidence", "reading_confidence"),
+    pa.field("sum_of_rows", _BOOLEAN),
+    *_required(_POLYGONS, "polygons"),
+    pa.field("record", _TEXT),
+    pa.field("row", _INT),
     version="3",  # version 1 has no confidence of reading, version 2 no sums of rows
 )
 
 FIELDS = _table(
     "fields",
-    _required("doc_id", pa.string()),
-    _required("source", pa.string()),
-    _required("model_id", pa.string()),
-    _required("model_version", pa.string()),
-    _required("name", pa.string()),
-    _required("value", pa.large_string()),
-    _required("content", pa.large_string()),
-    _required("confidence", pa.float32()),
-    _required("score", pa.float32()),
-    _required("page", pa.int32()),
-    _required("polygons", pa.large_list(pa.list_(pa.float32(), 8))),
-    pa.field("known_value", pa.large_string()),
-    _required("accepted", pa.bool_()),
+    *_required(_TEXT, "doc_id", "source", "model_id", "model_version", "name"),
+    *_required(_LONG_TEXT, "value", "content"),
+    *_required(_FLOAT, "confidence", "score"),
+    *_required(_INT, "page"),
+    *_required(_POLYGONS, "polygons"),
+    pa.field("known_value", _LONG_TEXT),
+    *_required(_BOOLEAN, "accepted"),
     version="3",  # version 1 has no known values, version 2 does not say what is accepted
 )
 
-
 TEXTS = _table(
     "texts",
-    _required("doc_id", pa.string()),
-    _required("source", pa.string()),
-    _required("status", pa.string()),
-    _required("model_id", pa.string()),
-    _required("model_version", pa.string()),
-    _required("text", pa.large_string()),
-    _required("tokens", pa.int32()),  # tokens of the document, special tokens included
-    _required("tokens_read", pa.int32()),  # fewer than `tokens` if the document is longer than the model accepts
+    *_required(_TEXT, "doc_id", "source", "status", "model_id", "model_version"),
+    *_required(_LONG_TEXT, "text"),
+    # tokens of the document, special tokens included; fewer are read if it is longer than the model accepts
+    *_required(_INT, "tokens", "tokens_read"),
 )
 
 

@@ -76,12 +76,8 @@ class Canvas:
 
     def write_centred(self, y: float, lines: Sequence[str], face: Face, kind: str = "") -> None:
         """Write centred lines, which together are one entity."""
-        self._write(
-            [((self.width - face.width(text)) / 2, y + index * face.leading) for index, text in enumerate(lines)],
-            lines,
-            face,
-            kind,
-        )
+        places = [((self.width - face.width(text)) / 2, y + at * face.leading) for at, text in enumerate(lines)]
+        self._write(places, lines, face, kind)
 
     def write_block(self, at: tuple[float, float], lines: Sequence[str], face: Face, kind: str = "") -> None:
         """Write left-aligned lines, which together are one entity."""
@@ -132,9 +128,13 @@ def scanned(image: Image.Image, marks: Sequence[Mark], random: Random) -> tuple[
     rotated = [replace(mark, box=_rotated(mark.box, image.size, degrees)) for mark in marks]
     ink, paper = random.randint(0, 50), random.randint(225, 255)
     pixels = np.array(image.point([ink + (paper - ink) * level // _WHITE for level in range(_WHITE + 1)]))
-    _speckle(pixels, random)
-    for _ in range(random.randrange(3)):
-        _shade(pixels, random)
+    generator = np.random.default_rng(random.getrandbits(64))
+    count = int(pixels.size * random.choice((0.0, 0.0001, 0.0002)))
+    pixels.ravel()[generator.integers(0, pixels.size, count)] = generator.integers(60, 220, count, dtype=np.uint8)
+    for _ in range(random.randrange(3)):  # darken bands across the page, like folds
+        start, depth = random.randrange(pixels.shape[0]), random.randint(4, 14)
+        band = pixels[start : start + random.randint(4, 40)]
+        band -= np.minimum(band, np.uint8(depth))
     return Image.fromarray(pixels), rotated
 
 
@@ -146,19 +146,6 @@ def _rotated(box: Sequence[float], size: tuple[int, int], degrees: float) -> tup
     xs = [min(max(middle_x + x * cos + y * sin, 0.0), size[0]) for x, y in corners]
     ys = [min(max(middle_y - x * sin + y * cos, 0.0), size[1]) for x, y in corners]
     return round(min(xs), 1), round(min(ys), 1), round(max(xs), 1), round(max(ys), 1)
-
-
-def _speckle(pixels: np.ndarray, random: Random) -> None:
-    generator = np.random.default_rng(random.getrandbits(64))
-    count = int(pixels.size * random.choice((0.0, 0.0001, 0.0002)))
-    pixels.ravel()[generator.integers(0, pixels.size, count)] = generator.integers(60, 220, count, dtype=np.uint8)
-
-
-def _shade(pixels: np.ndarray, random: Random) -> None:
-    """Darken a band across the page, like a fold."""
-    start, depth = random.randrange(pixels.shape[0]), random.randint(4, 14)
-    band = pixels[start : start + random.randint(4, 40)]
-    band -= np.minimum(band, np.uint8(depth))
 
 
 @lru_cache(maxsize=256)

@@ -25,12 +25,14 @@ def columns(canvas: Canvas, order: Order, y: int, face: Face, random: Random) ->
     grid = _grid(canvas, order, face, random)
     sparse = random.choice((0, 0, face.leading // 2))
     y += face.leading
-    _draw_row(canvas, grid, y, grid.headings(random.choice(("Item", "Goods", "Article"))), face.bold)
+    headings = [(column.heading, "") for column in grid.columns]
+    _draw_row(canvas, grid, y, ([random.choice(("Item", "Goods", "Article"))], "", headings), face.bold)
     canvas.rule((MARGIN, y + 10), (canvas.width - MARGIN, y + 10))
     y += round(face.leading * 1.2)
     for number, item in enumerate(order.items):
         canvas.record = number
-        y = _draw_row(canvas, grid, y, grid.row(number), face)
+        cells = [(column.texts[number], column.kind) for column in grid.columns]
+        y = _draw_row(canvas, grid, y, (grid.names[number], "item.name", cells), face)
         if item.discount and "item.discount" not in grid.ends_of:
             y = _discount(canvas, order, item, (grid.left, grid.ends_of["item.price"], y), face)
         y += sparse
@@ -92,13 +94,8 @@ class _Column:
         return max(face.bold.width(self.heading), *map(face.width, self.texts)) + _gap(face)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """The lines of a name, and the text and entity type of each cell beside it; an empty type is no entity."""
-
-    name: Sequence[str]
-    name_kind: str
-    cells: Sequence[tuple[str, str]]
+_Row = tuple[Sequence[str], str, Sequence[tuple[str, str]]]
+"""The lines of a name and its entity type, and text and entity type of each cell beside it; no type is no entity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,14 +119,6 @@ class _Grid:
     def ends_of(self) -> dict[str, float]:
         """Right ends of the columns by entity type."""
         return {column.kind: end for column, end in zip(self.columns, self.ends, strict=True)}
-
-    def headings(self, name: str) -> _Row:
-        return _Row([name], "", [(column.heading, "") for column in self.columns])
-
-    def row(self, number: int) -> _Row:
-        """The row of item `number`."""
-        cells = [(column.texts[number], column.kind) for column in self.columns]
-        return _Row(self.names[number], "item.name", cells)
 
 
 def _grid(canvas: Canvas, order: Order, face: Face, random: Random) -> _Grid:
@@ -186,11 +175,12 @@ def _fitting(found: Sequence[_Column], order: Order, room: float, face: Face) ->
 
 def _draw_row(canvas: Canvas, grid: _Grid, y: int, row: _Row, face: Face) -> int:
     """Draw a row, with its cells beside the last line of its name; returns the position of the next line."""
-    last = y + (len(row.name) - 1) * face.leading
-    cells = [*zip(grid.ends, row.cells, strict=True)]
+    name, name_kind, texts = row
+    last = y + (len(name) - 1) * face.leading
+    cells = [*zip(grid.ends, texts, strict=True)]
     for end, (text, kind) in cells[: grid.name_at]:
         canvas.write_right((end, last), text, face, kind)
-    canvas.write_block((grid.left, y), row.name, face, row.name_kind)
+    canvas.write_block((grid.left, y), name, face, name_kind)
     for end, (text, kind) in cells[grid.name_at :]:
         canvas.write_right((end, last), text, face, kind)
     return last + face.leading

@@ -250,7 +250,7 @@ def test_many_documents_are_opened_by_the_workers_and_read_in_waves(
     fill(folder, 4)
     (folder / "empty.png").write_bytes(b"")
     here = ingest(str(folder), str(tmp_path / "here"), RECIPE)
-    monkeypatch.setattr("layoutray.cluster.opening._OPENED_IN_PROCESS", 2)
+    monkeypatch.setattr("layoutray.cluster.ingest._OPENED_IN_PROCESS", 2)
     monkeypatch.setattr("layoutray.cluster.worker_pool._SMALLEST_WAVE", 3)
     monkeypatch.setattr("layoutray.cluster.worker_pool._RECORDS_PER_WORKER", 1)
     seen: list[Progress] = []

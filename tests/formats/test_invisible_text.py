@@ -106,6 +106,6 @@ def test_characters_are_written_as_a_page_shows_them(text: str, shown: str) -> N
 def test_a_matrix_maps_the_unit_square_to_three_corners() -> None:
     with pdfium.PdfDocument(pdf("", page_entries="/MediaBox [0 0 600 800] /Rotate 90")) as document:
         corners = [page_point(document[0], *at) for at in ((0, 1), (1, 1), (0, 0))]
-    assert [(round(point.x, 3), round(point.y, 3)) for point in corners] == [(600, 0), (600, 800), (0, 0)]
+    assert [(round(x, 3), round(y, 3)) for x, y in corners] == [(600, 0), (600, 800), (0, 0)]
     matrix = matrix_of(*corners)
     assert [getattr(matrix, name) for name in "abcdef"] == pytest.approx((0, 800, -600, 0, 600, 0), abs=0.01)

@@ -1,5 +1,5 @@
 from layoutray.document import Box
-from layoutray.formats.page_markup import PixelBox, blocks, file_name, xml_text
+from layoutray.formats.page_markup import blocks, file_name, pixel_box, xml_text
 from tests.store.pages import page, word
 
 
@@ -12,7 +12,7 @@ def test_blocks_and_lines_keep_the_order_of_the_words() -> None:
 
 def test_a_box_has_whole_pixels() -> None:
     words = [word("a", box=Box(0.104, 0.1, 0.2, 0.2)), word("b", box=Box(0.3, 0.05, 0.996, 0.1))]
-    assert PixelBox.around(words, page()) == PixelBox(10, 10, 100, 40)
+    assert pixel_box(words, page()) == (10, 10, 100, 40)
 
 
 def test_characters_that_xml_forbids_are_replaced() -> None:

@@ -3,7 +3,8 @@
 The package `rapidocr` (Apache-2.0) carries the models, so that nothing is downloaded.
 """
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +12,14 @@ from numpy.typing import NDArray
 from layoutray.document import Word
 from layoutray.ocr.ppocr.settings import RapidocrSettings
 
-if TYPE_CHECKING:
-    from layoutray.ocr.ppocr.page import PageReader
-
 
 class RapidocrEngine:
-    """Keeps the loaded networks between pages while the settings stay the same."""
+    """Stateless, but for the networks that were loaded last."""
 
     name = "rapidocr"
     settings = RapidocrSettings
     well_read = 0.9
     least_confidence = 0.6
-
-    def __init__(self) -> None:
-        self._loaded: tuple[RapidocrSettings, PageReader] | None = None
 
     def version(self, settings: RapidocrSettings) -> str:
         from layoutray.ocr.ppocr import models
@@ -36,14 +31,15 @@ class RapidocrEngine:
 
         if picture.ndim == 2:
             picture = np.asarray(cv2.cvtColor(picture, cv2.COLOR_GRAY2RGB), dtype=np.uint8)
-        return self._reader(settings).read(picture)
+        return _reader(settings).read(picture)
 
-    def _reader(self, settings: RapidocrSettings) -> "PageReader":
-        if self._loaded is None or self._loaded[0] != settings:
-            from layoutray.ocr.ppocr.page import PageReader
 
-            self._loaded = settings, PageReader(settings)
-        return self._loaded[1]
+@lru_cache(maxsize=1)
+def _reader(settings: RapidocrSettings) -> Any:
+    """The loaded networks, which are kept between pages while the settings stay the same."""
+    from layoutray.ocr.ppocr.page import PageReader
+
+    return PageReader(settings)
 
 
 ENGINE = RapidocrEngine()

@@ -1,74 +1,48 @@
 """OCR engine `tesserocr`: runs Tesseract inside this process. Faster than `pytesseract`."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutray.document import Word
-from layoutray.errors import DocumentError, MissingDependencyError, Reason
-from layoutray.ocr.tesseract import tessdata, tsv
+from layoutray.errors import MissingDependencyError
+from layoutray.ocr.tesseract import tessdata
+from layoutray.ocr.tesseract.engine import TesseractEngine
 from layoutray.ocr.tesseract.settings import TesseractSettings
 
 
-class TesserocrEngine:
-    """Keeps the loaded model between pages while language and segmentation mode stay the same."""
+class TesserocrEngine(TesseractEngine):
+    """Stateless, but for the model that was loaded last."""
 
     name = "tesserocr"
-    settings = TesseractSettings
-    well_read = 0.5
-    least_confidence = 0.0
 
-    def __init__(self) -> None:
-        self._api: Any = None
-        self._loaded: tuple[str, int] | None = None
-
-    def version(self, settings: TesseractSettings) -> str:
+    def _program(self) -> str:
         import tesserocr
 
-        program = tesserocr.tesseract_version().split()[1]
-        return f"{program} {tessdata.fingerprint(tessdata.find_folder(settings.language), settings.language)}"
+        return tesserocr.tesseract_version().split()[1]
 
-    def recognise(self, picture: NDArray[np.uint8], settings: TesseractSettings) -> tuple[Word, ...]:
-        from layoutray.ocr.tesseract.preprocess import preprocess
-
-        prepared = preprocess(picture, settings.preprocessing)
-        return prepared.on_page(self._read(prepared.image, settings))
-
-    def _read(self, image: NDArray[np.uint8], settings: TesseractSettings) -> tuple[Word, ...]:
+    def _tsv(self, image: NDArray[np.uint8], settings: TesseractSettings) -> str:
         height, width = image.shape
-        api = self._loaded_api(settings)
+        api = _loaded(settings.language, settings.psm)
         try:
-            api.SetImageBytes(np.ascontiguousarray(image).tobytes(), width, height, 1, width)
-            return tsv.parse_words(api.GetTSVText(0), width, height)
-        except RuntimeError as error:
-            raise DocumentError(
-                Reason.ENGINE_ERROR, f"Tesseract rejects a picture of {width} x {height} pixels: {error}", stage="ocr"
-            ) from error
+            api.SetImageBytes(image.tobytes(), width, height, 1, width)
+            return api.GetTSVText(0)
         finally:
             api.Clear()
 
-    def _loaded_api(self, settings: TesseractSettings) -> Any:
-        key = (settings.language, settings.psm)
-        if self._api is not None and key == self._loaded:
-            return self._api
-        if self._api is not None:
-            self._api.End()
-            self._api = None
-        self._api, self._loaded = _load(settings), key
-        return self._api
 
-
-def _load(settings: TesseractSettings) -> Any:
+@lru_cache(maxsize=1)
+def _loaded(language: str, psm: Any) -> Any:
+    """Tesseract with its model, which is kept between pages while language and segmentation mode stay the same."""
     import tesserocr
 
-    folder = tessdata.find_folder(settings.language)
-    psm: Any = settings.psm  # the stub wants an enumeration that does not exist at run time
+    folder = tessdata.find_folder(language)
     try:
-        return tesserocr.PyTessBaseAPI(path=f"{folder}/", lang=settings.language, psm=psm)
+        return tesserocr.PyTessBaseAPI(path=f"{folder}/", lang=language, psm=psm)
     except RuntimeError as error:
         raise MissingDependencyError(
-            f"Tesseract cannot load its language data {settings.language!r} from {folder}: {error}; reinstall it"
+            f"Tesseract cannot load its language data {language!r} from {folder}: {error}; reinstall it"
         ) from error
 
 

@@ -4,7 +4,7 @@ The score of a text is its log-probability in the line plus those of its words i
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from layoutray.ocr.lexicon import Lexicon
@@ -24,37 +24,30 @@ def corrected(words: Sequence[LineWord], reading: Reading, lexicon: Lexicon) -> 
     return [_replaced(word, reading, lexicon) for word in _joined(words, reading, lexicon)]
 
 
-def _joined(words: Sequence[LineWord], reading: Reading, lexicon: Lexicon) -> Iterator[LineWord]:
-    left: LineWord | None = None
+def _joined(words: Sequence[LineWord], reading: Reading, lexicon: Lexicon) -> list[LineWord]:
+    joined: list[LineWord] = []
     for word in words:
-        if left is None:
-            left = word
-        elif _are_one(left, word, reading, lexicon):
-            left = _one(left, word)
+        if joined and (whole := _whole(joined[-1], word, reading, lexicon)):
+            joined[-1] = whole
         else:
-            yield left
-            left = word
-    if left is not None:
-        yield left
+            joined.append(word)
+    return joined
 
 
-def _are_one(left: LineWord, right: LineWord, reading: Reading, lexicon: Lexicon) -> bool:
-    """Whether two words are pieces of a word of the lexicon."""
-    parts = [_core(word.text) for word in (left, right)]
-    whole = _core(left.text + right.text)
+def _whole(left: LineWord, right: LineWord, reading: Reading, lexicon: Lexicon) -> LineWord | None:
+    """The word of the lexicon of which two words are pieces; None if they are words of their own."""
+    text, parts = left.text + right.text, [_core(word.text) for word in (left, right)]
+    whole = _core(text)
     if whole not in lexicon or not all(part.isalpha() for part in parts):
-        return False
-    steps = reading.steps_around(range(left.characters.start, right.characters.stop))
-    apart = sum(map(lexicon.log_probability, parts)) + reading.log_probability(left.text + SPACE + right.text, steps)
-    joined = lexicon.log_probability(whole) + reading.log_probability(left.text + right.text, steps)
-    return joined > apart
-
-
-def _one(left: LineWord, right: LineWord) -> LineWord:
-    (x0, y0, _, y1), (_, top, x1, bottom) = left.sides, right.sides
+        return None
     letters = range(left.characters.start, right.characters.stop)
+    steps = reading.steps_around(letters)
+    apart = sum(map(lexicon.log_probability, parts)) + reading.log_probability(left.text + SPACE + right.text, steps)
+    if lexicon.log_probability(whole) + reading.log_probability(text, steps) <= apart:
+        return None
+    (x0, y0, _, y1), (_, top, x1, bottom) = left.sides, right.sides
     confidence = (left.confidence * len(left.text) + right.confidence * len(right.text)) / len(letters)
-    return LineWord(left.text + right.text, (x0, min(y0, top), x1, max(y1, bottom)), confidence, letters)
+    return LineWord(text, (x0, min(y0, top), x1, max(y1, bottom)), confidence, letters)
 
 
 def _replaced(word: LineWord, reading: Reading, lexicon: Lexicon) -> LineWord:

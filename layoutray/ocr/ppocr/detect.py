@@ -1,6 +1,6 @@
 """Lines of text on a page, found by PP-OCR's detection network through the package `rapidocr`."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +14,6 @@ _TEXT_PIXEL, _TEXT_LINE = 0.2, 0.25
 """Least probability of text in a pixel, and its mean over a line. The package's defaults lose whole lines."""
 
 
-class TextLines(NamedTuple):
-    """The lines of a page.
-
-    Attributes:
-        corners: (lines, 4, 2) in pixels of the page, clockwise from each line's top left.
-        probabilities: (lines,), the mean probability of text over each line.
-    """
-
-    corners: NDArray[np.float64]
-    probabilities: NDArray[np.float64]
-
-
 class Detector:
     """The network, loaded.
 
@@ -34,9 +22,8 @@ class Detector:
     """
 
     def __init__(self, short_side: int) -> None:
-        models.session(
-            models.DETECTION
-        )  # says what to do if the model is damaged; the package would fail at every page
+        # Says what to do if the model is damaged; the package would fail at every page.
+        models.session(models.DETECTION)
         one_thread = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
         settings = {
             "Global.log_level": "error",
@@ -51,15 +38,20 @@ class Detector:
         # The package sorts the boxes and not their probabilities, which then belong to other boxes.
         self._network._load_det_model().sorted_boxes = _as_found  # pyright: ignore[reportPrivateUsage]
 
-    def lines(self, page: NDArray[np.uint8]) -> TextLines:
-        """The lines of an RGB page (height, width, 3), in no order."""
+    def lines(self, page: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The lines of an RGB page (height, width, 3), in no order.
+
+        Returns:
+            Corners (lines, 4, 2) in pixels of the page, clockwise from each line's top left, and the mean probability
+            of text over each line (lines,).
+        """
         # The network was trained on BGR pictures.
         found = self._network(np.ascontiguousarray(page[:, :, ::-1]), use_det=True, use_cls=False, use_rec=False)
         boxes: Any = getattr(found, "boxes", None)  # the package declares results of other uses too
         scores: Any = getattr(found, "scores", None)
         if boxes is None or scores is None:
-            return TextLines(np.zeros((0, 4, 2)), np.zeros(0))
-        return TextLines(np.asarray(boxes, dtype=np.float64), np.asarray(scores, dtype=np.float64))
+            return np.zeros((0, 4, 2)), np.zeros(0)
+        return np.asarray(boxes, dtype=np.float64), np.asarray(scores, dtype=np.float64)
 
 
 def _as_found(dt_boxes: NDArray[Any]) -> NDArray[Any]:

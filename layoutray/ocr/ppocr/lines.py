@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import cv2
 import numpy as np
@@ -38,9 +39,8 @@ class Line:
 
 def cut(page: NDArray[np.uint8], corners: NDArray[np.float64]) -> Line:
     """The line inside the quadrangle `corners` (4, 2) of an RGB page, clockwise from the text's top left."""
-    top_left, top_right, bottom_right, bottom_left = corners
-    width = max(_distance(top_left, top_right), _distance(bottom_left, bottom_right))
-    height = max(_distance(top_left, bottom_left), _distance(top_right, bottom_right))
+    top, right, bottom, left = (float(np.linalg.norm(one - other)) for one, other in pairwise([*corners, corners[0]]))
+    width, height = max(top, bottom), max(left, right)
     if height >= _VERTICAL * width:
         corners, width, height = np.roll(corners, -1, axis=0), height, width
     size = max(round(width), 1), max(round(height), 1)
@@ -48,10 +48,6 @@ def cut(page: NDArray[np.uint8], corners: NDArray[np.float64]) -> Line:
     to_line = cv2.getPerspectiveTransform(corners.astype(np.float32), target)
     picture = cv2.warpPerspective(page, to_line, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
     return Line(np.asarray(picture, dtype=np.uint8), np.asarray(np.linalg.inv(to_line), dtype=np.float64))
-
-
-def _distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    return float(np.linalg.norm(one - other))
 
 
 def variants(line: Line) -> Iterator[Line]:

@@ -12,8 +12,7 @@ from layoutray.errors import MissingDependencyError
 
 DETECTION = "PP-OCRv6_det_small.onnx"
 RECOGNITION = "PP-OCRv6_rec_small.onnx"
-_ON_GPU = "CUDAExecutionProvider"
-_ON_CPU = "CPUExecutionProvider"
+_PROVIDERS = ("CUDAExecutionProvider", "CPUExecutionProvider")
 _REPAIR = "run `pip install --force-reinstall rapidocr`"
 
 
@@ -28,7 +27,7 @@ def session(model: str) -> onnxruntime.InferenceSession:
     options.log_severity_level = 4
     # Every line has another width. An arena would keep the memory of the widest ones, at no gain in speed.
     options.enable_cpu_mem_arena = options.enable_mem_pattern = False
-    providers = [name for name in (_ON_GPU, _ON_CPU) if name in onnxruntime.get_available_providers()]
+    providers = [name for name in _PROVIDERS if name in onnxruntime.get_available_providers()]
     try:
         return onnxruntime.InferenceSession(str(path_of(model)), options, providers=providers)
     except Exception as error:  # onnxruntime's errors have no common class

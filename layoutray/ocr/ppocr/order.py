@@ -1,6 +1,7 @@
 """Reading order: rows from top to bottom, and in a row from left to right."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +12,14 @@ _NEW_BLOCK = 1.5
 """A gap between two rows of this many median line heights begins a new block."""
 
 
-def rows_of(lines: NDArray[np.float64]) -> list[list[int]]:
-    """The numbers of the lines of each row, in reading order, on a page that may be skewed.
+def rows_and_blocks(lines: NDArray[np.float64]) -> tuple[list[list[int]], list[int]]:
+    """The numbers of the lines of each row, in reading order, on a page that may be skewed; the block of each row.
 
     Args:
         lines: corners (lines, 4, 2), clockwise from each line's top left.
     """
     if not len(lines):
-        return []
+        return [], []
     level = _levelled(lines)
     tops, bottoms = level[..., 1].min(axis=1), level[..., 1].max(axis=1)
     lefts = level[..., 0].min(axis=1)
@@ -29,20 +30,10 @@ def rows_of(lines: NDArray[np.float64]) -> list[list[int]]:
             rows.append([number])
         else:
             row.append(number)
-    return [sorted(row, key=lambda number: float(lefts[number])) for row in rows]
-
-
-def blocks_of(rows: Sequence[Sequence[int]], lines: NDArray[np.float64]) -> list[int]:
-    """The block of each row, from 0."""
-    if not len(lines):
-        return []
-    level = _levelled(lines)
-    tops, bottoms = level[..., 1].min(axis=1), level[..., 1].max(axis=1)
     least = _NEW_BLOCK * float(np.median(bottoms - tops))
-    row_tops = [float(tops[list(row)].min()) for row in rows]
-    row_bottoms = [float(bottoms[list(row)].max()) for row in rows]
-    gaps = [top - bottom for bottom, top in zip(row_bottoms, row_tops[1:], strict=False)]
-    return [0, *np.cumsum([gap >= least for gap in gaps]).tolist()]
+    gaps = [float(tops[below].min() - bottoms[above].max()) for above, below in pairwise(rows)]
+    blocks = [0, *np.cumsum([gap >= least for gap in gaps]).tolist()]
+    return [sorted(row, key=lambda number: float(lefts[number])) for row in rows], blocks
 
 
 def _levelled(lines: NDArray[np.float64]) -> NDArray[np.float64]:

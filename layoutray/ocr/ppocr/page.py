@@ -1,5 +1,6 @@
 """From the picture of a page to its words: detection, recognition, word boxes and reading order."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import cv2
@@ -8,15 +9,14 @@ from numpy.typing import NDArray
 
 from layoutray.document import Box, Word
 from layoutray.ocr import lexicon
-from layoutray.ocr.ppocr.alphabet import alphabet_of
+from layoutray.ocr.ppocr import models
 from layoutray.ocr.ppocr.correct import corrected
-from layoutray.ocr.ppocr.ctc import Reading
+from layoutray.ocr.ppocr.ctc import SPACE, Decoder, Reading
 from layoutray.ocr.ppocr.detect import Detector
 from layoutray.ocr.ppocr.lines import Line, cut, variants
 from layoutray.ocr.ppocr.lookalikes import resolved
-from layoutray.ocr.ppocr.order import blocks_of, rows_of
-from layoutray.ocr.ppocr.read import LineReader
-from layoutray.ocr.ppocr.settings import RapidocrSettings
+from layoutray.ocr.ppocr.order import rows_and_blocks
+from layoutray.ocr.ppocr.settings import RapidocrSettings, alphabet_of
 from layoutray.ocr.ppocr.words import words_of
 
 _SURE = 0.98
@@ -24,10 +24,17 @@ _SURE = 0.98
 _CLEARLY_TEXT, _LEGIBLE = 0.4, 0.9
 """A line that is text with a lower probability is kept if it is read with at least this mean confidence."""
 _NO_MEMORY = ("Failed to allocate memory", "bad_alloc")
+_HEIGHT = 48
+"""Pixels of a line's height that the network takes."""
+_STEP = 8
+"""Pixels of width for each time step of the network."""
+_NARROWEST = 32
+_WIDEST = 3200
+"""Pixels of width after scaling to `_HEIGHT`; longer lines are squeezed, so that memory stays bounded."""
 
 
 class PageReader:
-    """Both networks, loaded."""
+    """The networks that find and read lines, loaded."""
 
     def __init__(self, settings: RapidocrSettings) -> None:
         self._detector = Detector(settings.short_side)
@@ -49,9 +56,8 @@ class PageReader:
 
     def _read(self, page: NDArray[np.uint8]) -> tuple[Word, ...]:
         corners, probabilities = self._detector.lines(page)
-        rows = rows_of(corners)
         words: list[Word] = []
-        for row, (numbers, block) in enumerate(zip(rows, blocks_of(rows, corners), strict=True)):
+        for row, (numbers, block) in enumerate(zip(*rows_and_blocks(corners), strict=True)):
             for number in numbers:
                 line, reading = self._best_reading(cut(page, corners[number]))
                 if probabilities[number] >= _CLEARLY_TEXT or reading.confidence >= _LEGIBLE:
@@ -85,3 +91,25 @@ class PageReader:
         picture, best = max(readings, key=lambda picture_and_reading: picture_and_reading[1].confidence)
         mean = sum(reading.confidence for _, reading in readings) / len(readings)
         return picture, best.with_confidence(mean)
+
+
+class LineReader:
+    """The network that reads a line, loaded. Lines go one by one: on CPUs batches are slower, as they need padding.
+
+    Args:
+        alphabet: the characters that can occur; empty: all that the network knows.
+    """
+
+    def __init__(self, alphabet: Collection[str]) -> None:
+        self._session = models.session(models.RECOGNITION)
+        known = self._session.get_modelmeta().custom_metadata_map["character"].splitlines()
+        self._decoder = Decoder(["", *known, SPACE], alphabet)
+
+    def read(self, line: NDArray[np.uint8]) -> Reading:
+        """What a line's RGB picture (height, width, 3) says."""
+        height, width = line.shape[:2]
+        scaled = min(max(round(width * _HEIGHT / height / _STEP) * _STEP, _NARROWEST), _WIDEST)
+        # The network was trained on BGR pictures with values from -1 to 1.
+        picture = cv2.resize(line, (scaled, _HEIGHT))[:, :, ::-1].astype(np.float32) / 127.5 - 1
+        (scores,) = self._session.run(None, {"x": np.ascontiguousarray(picture.transpose(2, 0, 1)[None])})
+        return self._decoder.decode(np.asarray(scores)[0])

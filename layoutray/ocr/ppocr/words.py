@@ -42,14 +42,6 @@ class LineWord:
     characters: range
 
 
-@dataclass(frozen=True, slots=True)
-class _Gap:
-    """The widest blank between two characters, in pixels from the line's left."""
-
-    start: float
-    end: float
-
-
 def words_of(reading: Reading, line: NDArray[np.uint8]) -> list[LineWord]:
     """The words of a line from left to right.
 
@@ -59,7 +51,9 @@ def words_of(reading: Reading, line: NDArray[np.uint8]) -> list[LineWord]:
     characters = reading.characters
     if not characters:
         return []
-    ink = _ink(line)
+    _, dark = cv2.threshold(line, 0, 1, cv2.THRESH_BINARY_INV | cv2.THRESH_OTSU)
+    ink = np.asarray(dark, dtype=np.bool_)
+    ink = ~ink if ink.mean() > 0.5 else ink  # the rarer of the line's two shades is taken for ink
     columns = ink.mean(axis=0) >= _INK_ROWS
     height, width = ink.shape
     centres = [reading.column(one) * width for one in characters]
@@ -72,8 +66,10 @@ def words_of(reading: Reading, line: NDArray[np.uint8]) -> list[LineWord]:
         or _opens_bracket(characters, number + 1)
         or _follows_label(characters, number + 1)
     ]
-    left, right = _ends(columns, centres[0], centres[-1])
-    starts, ends = [left, *(gaps[number].end for number in breaks)], [*(gaps[number].start for number in breaks), right]
+    inked = np.flatnonzero(columns)
+    left, right = (float(inked[0]), float(inked[-1] + 1)) if len(inked) else (0.0, float(width))
+    starts = [min(left, centres[0]), *(gaps[number][1] for number in breaks)]
+    ends = [*(gaps[number][0] for number in breaks), max(right, centres[-1])]
     bounds = pairwise([0, *(number + 1 for number in breaks), len(characters)])
     return [
         _word(reading, range(*numbers), ink, start, end)
@@ -81,9 +77,9 @@ def words_of(reading: Reading, line: NDArray[np.uint8]) -> list[LineWord]:
     ]
 
 
-def _separates(gap: _Gap, after: Character, height: int, in_amount: bool) -> bool:
+def _separates(gap: tuple[float, float], after: Character, height: int, in_amount: bool) -> bool:
     """Whether a blank before the character `after` separates two words."""
-    width = (gap.end - gap.start) / height
+    width = (gap[1] - gap[0]) / height
     return width >= _GAP_IN_AMOUNT if in_amount else after.space_before >= _SPACE or width >= _GAP
 
 
@@ -108,31 +104,17 @@ def _follows_label(characters: Sequence[Character], number: int) -> bool:
     return before.isalpha() and colon == ":" and digit.isdecimal()
 
 
-def _ink(line: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Where a line has ink; the rarer of its two shades is taken for ink."""
-    _, dark = cv2.threshold(line, 0, 1, cv2.THRESH_BINARY_INV | cv2.THRESH_OTSU)
-    ink = np.asarray(dark, dtype=np.bool_)
-    return ~ink if ink.mean() > 0.5 else ink
-
-
-def _gap(columns: NDArray[np.bool_], before: float, after: float) -> _Gap:
-    """The widest blank between the centres of two characters; their middle when ink joins them."""
+def _gap(columns: NDArray[np.bool_], before: float, after: float) -> tuple[float, float]:
+    """Start and end of the widest blank between the centres of two characters; their middle when ink joins them."""
     first, last = int(before), max(int(np.ceil(after)), int(before) + 1)
     inked = np.concatenate(([True], columns[first:last], [True]))
     edges = np.flatnonzero(inked[1:] != inked[:-1])
     if not len(edges):
         middle = (before + after) / 2
-        return _Gap(middle, middle)
+        return middle, middle
     starts, ends = edges[::2], edges[1::2]
     widest = int(np.argmax(ends - starts))
-    return _Gap(float(first + starts[widest]), float(first + ends[widest]))
-
-
-def _ends(columns: NDArray[np.bool_], first: float, last: float) -> tuple[float, float]:
-    """Left side of the first and right side of the last character."""
-    inked = np.flatnonzero(columns)
-    left, right = (float(inked[0]), float(inked[-1] + 1)) if len(inked) else (0.0, float(len(columns)))
-    return min(left, first), max(right, last)
+    return float(first + starts[widest]), float(first + ends[widest])
 
 
 def _word(reading: Reading, numbers: range, ink: NDArray[np.bool_], left: float, right: float) -> LineWord:

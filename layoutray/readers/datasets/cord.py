@@ -9,8 +9,7 @@ entities of one line@reference share it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 from layoutray.document import Word
@@ -33,6 +32,8 @@ from layoutray.store import sources
 _SPLITS = {"train": "train", "dev": "dev", "test": "test"}
 _CATEGORY = re.compile(r"[^\s.]+\.[^\s.]+")
 _CORNERS = ("x1", "y1", "x2", "y2", "x3", "y3", "x4", "y4")
+_FieldWord = tuple[str, int, tuple[float, float, float, float]]
+"""Text, row, and box in pixels."""
 
 
 class _Cord:
@@ -49,46 +50,36 @@ class _Cord:
         return _collect(reference.annotation).truth(document, reference)
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """An entry of `valid_line`: text, row and box in pixels of each of its words."""
-
-    category: str
-    group: int
-    words: Sequence[tuple[str, int, tuple[float, float, float, float]]]
-
-
 def _collect(uri: str) -> PageWords:
     receipt = json_object(sources.read_bytes(uri), uri)
     page = PageWords(page_size(member(member(receipt, "meta", dict, uri), "image_size", dict, uri), uri))
     fields = [_field(entry, where) for where, entry in objects(receipt, "valid_line", uri)]
-    rows = sorted({row for field in fields for _, row, _ in field.words})
-    for block, field in enumerate(fields):
+    rows = sorted({row for _, _, words in fields for _, row, _ in words})
+    for block, (category, group, words) in enumerate(fields):
         position = 0
-        for index, (text, row, sides) in enumerate(field.words):
+        for index, (text, row, sides) in enumerate(words):
             if not text.strip():
                 page.dropped += 1
                 continue
             box = page.place(sides, f"{uri}, valid_line {block}, word {index} ({text!r:.40})")
             for part, place in split_words(text, box):
-                tag = word_tag(field.category, position)
-                page.words.append(
-                    Word(text=part, box=place, line=rows.index(row), block=block, tag=tag, group=field.group)
-                )
+                tag = word_tag(category, position)
+                page.words.append(Word(text=part, box=place, line=rows.index(row), block=block, tag=tag, group=group))
                 position += 1
     return page
 
 
-def _field(entry: dict[str, Any], where: str) -> _Field:
+def _field(entry: dict[str, Any], where: str) -> tuple[str, int, list[_FieldWord]]:
+    """Category, group and words of an entry of `valid_line`."""
     category = member(entry, "category", str, where)
     if not _CATEGORY.fullmatch(category):
         raise malformed(where, f"`category` is {category!r:.40}, expected two names joined by a dot, e.g. menu.nm")
-    words: list[tuple[str, int, tuple[float, float, float, float]]] = []
+    words: list[_FieldWord] = []
     for place, word in objects(entry, "words", where, "word"):
         quad = member(word, "quad", dict, place)
         corners = numbers([quad.get(corner) for corner in _CORNERS], place, "quad", ", ".join(_CORNERS))
         words.append((member(word, "text", str, place), member(word, "row_id", int, place), bounds(corners, place)))
-    return _Field(category, member(entry, "group_id", int, where), words)
+    return category, member(entry, "group_id", int, where), words
 
 
 READER = _Cord()

@@ -50,7 +50,17 @@ class _Funsd:
         if not reference.annotation:
             return Truth(document=document, pages=())
         content = json_object(sources.read_bytes(reference.annotation), reference.annotation)
-        form = [_entity(entity, where) for where, entity in objects(content, "form", reference.annotation, "entity")]
+        form = [
+            _Entity(
+                member(entity, "label", str, where),
+                [
+                    (member(word, "text", str, place), numbers(word.get("box"), place))
+                    for place, word in objects(entity, "words", where, "word")
+                ],
+                where,
+            )
+            for where, entity in objects(content, "form", reference.annotation, "entity")
+        ]
         if ORIGIN in content:
             return _exported(form, member(content, ORIGIN, dict, reference.annotation), reference)
         for entity in form:
@@ -71,15 +81,6 @@ class _Entity:
 
     def tag(self, position: int) -> str:
         return word_tag(OUTSIDE if self.label == "other" else self.label, position)
-
-
-def _entity(entity: dict[str, Any], where: str) -> _Entity:
-    label = member(entity, "label", str, where)
-    words = [
-        (member(word, "text", str, place), numbers(word.get("box"), place))
-        for place, word in objects(entity, "words", where, "word")
-    ]
-    return _Entity(label, words, where)
 
 
 def _exported(form: Sequence[_Entity], origin: dict[str, Any], reference: DocumentRef) -> Truth:

@@ -56,7 +56,10 @@ class _LayoutLM:
 
     def read(self, reference: DocumentRef) -> Truth:
         rows: list[dict[str, Any]] = json_value(sources.read_bytes(reference.annotation), reference.source)
-        collected = [_collect(row, f"{reference.source}, page {row['page']}") for row in rows]
+        collected = [PageWords(PageSize(_THOUSANDTHS, _THOUSANDTHS)) for _ in rows]
+        for row, page in zip(rows, collected, strict=True):
+            where = f"{reference.source}, page {row['page']}"
+            add_words(page, row["tokens"], member(row, "bboxes", list, where), row["tags"], row, where)
         pages = (
             page.page(reference.key, reference, row["page"], page_size(row, reference.source))
             for row, page in zip(rows, collected, strict=True)
@@ -130,12 +133,6 @@ def _foreign(row: dict[str, Any], where: str) -> dict[str, Any]:
         "width": int(size.width),
         "height": int(size.height),
     }
-
-
-def _collect(row: dict[str, Any], where: str) -> PageWords:
-    page = PageWords(PageSize(_THOUSANDTHS, _THOUSANDTHS))
-    add_words(page, row["tokens"], member(row, "bboxes", list, where), row["tags"], row, where)
-    return page
 
 
 READER = _LayoutLM()

@@ -43,16 +43,11 @@ def words_of(regions: Sequence[AnnotatedRegion]) -> tuple[list[Word], int]:
     pieces = [(text, box, region) for region in ordered for text, box in split_words(region.text, region.box)]
     boxes = [box for _, box, _ in pieces]
     area_of = list(smallest_around(boxes, [area.box for area in areas]))
+    owners = [region if area is None else areas[area] for (_, _, region), area in zip(pieces, area_of, strict=True)]
     # Entity numbers of areas are negative, so that they differ from those of regions.
-    labels = (
-        (region.label, region.entity) if area is None else (areas[area].label, ~area)
-        for (_, _, region), area in zip(pieces, area_of, strict=True)
-    )
-    tags = list(_iob2(labels))
-    groups = [
-        region.group if area is None else areas[area].group
-        for (_, _, region), area in zip(pieces, area_of, strict=True)
-    ]
+    entities = [owner.entity if area is None else ~area for owner, area in zip(owners, area_of, strict=True)]
+    tags = list(_iob2((owner.label, entity) for owner, entity in zip(owners, entities, strict=True)))
+    groups = [owner.group for owner in owners]
     for _, start, end in spans(tags):  # all words of an entity have the first group that one of them has
         first = next((group for group in groups[start:end] if group is not None), None)
         groups[start:end] = [first] * (end - start)

@@ -72,11 +72,9 @@ class _Sroie:
         size = picture_size(data, reference.source) if reference.image else None
         box_file, field_file = _annotations(reference.annotation)
         document = reference.document(sources.content_id(data), fields=_fields(field_file) if field_file else ())
-        return (
-            _collect(_rows(box_file), size).truth(document, reference)
-            if box_file
-            else Truth(document=document, pages=())
-        )
+        if not box_file:
+            return Truth(document=document, pages=())
+        return _collect(list(_rows(box_file)), size).truth(document, reference)
 
 
 def _reference(folder: str, key: str, kinds: dict[str, dict[str, str]]) -> DocumentRef:
@@ -110,27 +108,24 @@ def _fields(uri: str) -> tuple[Field, ...]:
     return tuple(Field(name, value) for name, value in values.items() if value.strip())
 
 
-def _rows(uri: str) -> list[_Row]:
+def _rows(uri: str) -> Iterator[_Row]:
     """Rows of a box file, without blank lines."""
     # Not splitlines(), which also splits at separators that transcripts may contain.
-    lines = text_of(sources.read_bytes(uri), uri).split("\n")
-    return [
-        _row(line.rstrip("\r"), f"{uri}, line {number}") for number, line in enumerate(lines, start=1) if line.strip()
-    ]
-
-
-def _row(line: str, where: str) -> _Row:
-    parts = line.split(",", 8)
-    if len(parts) != 9:
-        raise malformed(where, f"{line!r:.80} is not `x1,y1,x2,y2,x3,y3,x4,y4,transcript`")
-    try:
-        quad = [float(side) for side in parts[:8]]
-    except ValueError as error:
-        raise malformed(where, f"the first eight values of {line!r:.80} must be numbers") from error
-    sides, xs, ys = bounds(quad, where), quad[::2], quad[1::2]
-    # Anticlockwise corners invert a side (shoelace formula, y pointing down).
-    anticlockwise = sum(xs[i] * ys[(i + 1) % 4] - xs[(i + 1) % 4] * ys[i] for i in range(4)) < 0
-    return _Row(sides, anticlockwise, parts[8], where)
+    for number, ended in enumerate(text_of(sources.read_bytes(uri), uri).split("\n"), start=1):
+        line, where = ended.rstrip("\r"), f"{uri}, line {number}"
+        if not line.strip():
+            continue
+        parts = line.split(",", 8)
+        if len(parts) != 9:
+            raise malformed(where, f"{line!r:.80} is not `x1,y1,x2,y2,x3,y3,x4,y4,transcript`")
+        try:
+            quad = [float(side) for side in parts[:8]]
+        except ValueError as error:
+            raise malformed(where, f"the first eight values of {line!r:.80} must be numbers") from error
+        sides, xs, ys = bounds(quad, where), quad[::2], quad[1::2]
+        # Anticlockwise corners invert a side (shoelace formula, y pointing down).
+        anticlockwise = sum(xs[i] * ys[(i + 1) % 4] - xs[(i + 1) % 4] * ys[i] for i in range(4)) < 0
+        yield _Row(sides, anticlockwise, parts[8], where)
 
 
 def _collect(rows: list[_Row], size: PageSize | None) -> PageWords:

@@ -7,6 +7,7 @@ because that is what a model sees.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ from layoutray.review.store import ReviewStore
 from layoutray.store import sources
 
 REVIEW_FILE = "review.db"
+_REVIEW = re.compile(r"review\.db|reviewed.*\.jsonl", re.S)
 
 
 class _Reviewed:
@@ -27,7 +29,7 @@ class _Reviewed:
     def discover(self, root: str) -> Iterator[DocumentRef]:
         """The finished documents, each once: of several, the last. Raises InputError when there are none."""
         found: dict[str, DocumentRef] = {}
-        files = sorted(uri for uri in sources.list_files(root) if _is_review(file_name(uri).name))
+        files = sorted(uri for uri in sources.list_files(root) if _REVIEW.fullmatch(file_name(uri).name))
         for document in (document for uri in files for document in _documents(uri)):
             content = json_uri(document)
             page = json.loads(document["pages"][0]) if document["pages"] else {"image": "", "split": ""}
@@ -48,10 +50,6 @@ class _Reviewed:
         return Truth(
             document=truth.document_of(document, reference.split), pages=truth.pages_of(document, reference.split)
         )
-
-
-def _is_review(name: str) -> bool:
-    return name == REVIEW_FILE or (name.startswith("reviewed") and name.endswith(".jsonl"))
 
 
 def _documents(uri: str) -> Iterator[dict[str, Any]]:

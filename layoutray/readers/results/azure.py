@@ -56,9 +56,17 @@ def _old_page(page: dict[str, Any], version: str, where: str) -> ResultPage:
     return _result(words, member(page, "page", int, where), page, version, where)
 
 
-def _result(words: list[ResultWord], number: int, page: dict[str, Any], version: str, where: str) -> ResultPage:
-    size, pixels = _sizes(page, where)
-    return ResultPage(words=words, number=number, size=size, pixels=pixels, engine=_ENGINE, version=version)
+def _result(words: list[ResultWord], page_number: int, page: dict[str, Any], version: str, where: str) -> ResultPage:
+    width, height = (number(page.get(key), key, where) for key in ("width", "height"))
+    scale = DOTS_PER_INCH if page.get("unit") == "inch" else 1
+    return ResultPage(
+        words=words,
+        number=page_number,
+        size=PageSize(width, height),
+        pixels=PageSize(width * scale, height * scale),
+        engine=_ENGINE,
+        version=version,
+    )
 
 
 def _word(word: dict[str, Any], key: str, line: int | None, block: int | None, where: str) -> ResultWord:
@@ -70,13 +78,6 @@ def _word(word: dict[str, Any], key: str, line: int | None, block: int | None, w
     return ResultWord(
         text=text, sides=sides_of(word.get(polygon), polygon, place), confidence=confidence, line=line, block=block
     )
-
-
-def _sizes(page: dict[str, Any], where: str) -> tuple[PageSize, PageSize]:
-    """Size of a page in its unit, and in pixels."""
-    width, height = (number(page.get(key), key, where) for key in ("width", "height"))
-    scale = DOTS_PER_INCH if page.get("unit") == "inch" else 1
-    return PageSize(width, height), PageSize(width * scale, height * scale)
 
 
 def _spans(owner: dict[str, Any], key: str, where: str) -> TextSpans:

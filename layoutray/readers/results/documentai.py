@@ -95,21 +95,18 @@ def _runs(tokens: Sequence[_Token], lines: TextSpans) -> Iterator[list[_Token]]:
     """The tokens of each word."""
     run: list[_Token] = []
     for token in tokens:
-        if run and not _continues(run[-1], token, lines):
-            yield run
-            run = []
+        if run:
+            previous = run[-1]
+            adjacent = previous.span[1] == token.span[0] and not previous.ends_word
+            one_line = lines.at(previous.span[0]) == lines.at(token.span[0])
+            # Chinese, Japanese and Korean characters are wide. Their scripts have no spaces, so a run would be a line.
+            wide = any(unicodedata.east_asian_width(each) in "WF" for each in previous.text[-1:] + token.text[:1])
+            if not adjacent or not one_line or wide:
+                yield run
+                run = []
         run.append(token)
     if run:
         yield run
-
-
-def _continues(previous: _Token, token: _Token, lines: TextSpans) -> bool:
-    """Whether `token` belongs to the word of `previous`."""
-    adjacent = previous.span[1] == token.span[0] and not previous.ends_word
-    one_line = lines.at(previous.span[0]) == lines.at(token.span[0])
-    # Chinese, Japanese and Korean characters are wide. Their scripts have no spaces, so a run would be a whole line.
-    wide = any(unicodedata.east_asian_width(each) in "WF" for each in previous.text[-1:] + token.text[:1])
-    return adjacent and one_line and not wide
 
 
 def _token(token: dict[str, Any], text: str, upright: PageSize, where: str) -> _Token:
@@ -165,7 +162,15 @@ def _index(value: object, where: str) -> int:
 
 def _sent_page(page: dict[str, Any], upright: PageSize, where: str) -> tuple[PageSize, Float[np.ndarray, "3 3"]]:
     """Size of the page as it was sent, and the matrix from positions on the upright page to positions on it."""
-    transforms = [_matrix(each, where) for each in objects(page, "transforms", where)]
+    transforms: list[Float[np.ndarray, "3 3"]] = []
+    for each in objects(page, "transforms", where):
+        kind, encoded = member(each, "type", int, where), member(each, "data", str, where)
+        try:  # a matrix of 2 or 3 rows and 3 columns in the encoding of OpenCV
+            values = np.frombuffer(base64.b64decode(encoded), _NUMBERS[kind]).reshape(-1, 3)
+            transforms.append(np.vstack([values.astype(float), [0, 0, 1]])[:3])
+        except (KeyError, ValueError, binascii.Error) as error:
+            message = f"`transforms` has a matrix of type {kind!r} that cannot be read: {error}"
+            raise malformed(where, message) from error
     if not transforms:
         return upright, np.eye(3)
     try:
@@ -174,16 +179,6 @@ def _sent_page(page: dict[str, Any], upright: PageSize, where: str) -> tuple[Pag
         raise malformed(where, "`transforms` has no inverse, so positions on the page are unknown") from error
     x, y = _moved([upright.width / 2, upright.height / 2], inverse)
     return PageSize(2 * x, 2 * y), inverse
-
-
-def _matrix(transform: dict[str, Any], where: str) -> Float[np.ndarray, "3 3"]:
-    """A matrix of 2 or 3 rows and 3 columns in the encoding of OpenCV."""
-    kind, encoded = member(transform, "type", int, where), member(transform, "data", str, where)
-    try:
-        values = np.frombuffer(base64.b64decode(encoded), _NUMBERS[kind]).reshape(-1, 3)
-        return np.vstack([values.astype(float), [0, 0, 1]])[:3]
-    except (KeyError, ValueError, binascii.Error) as error:
-        raise malformed(where, f"`transforms` has a matrix of type {kind!r} that cannot be read: {error}") from error
 
 
 def _moved(points: Sequence[float], matrix: Float[np.ndarray, "3 3"]) -> list[float]:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from layoutray.document import Field, Provenance, Word
+from layoutray.document import Field, Page, Provenance, Word
 from layoutray.ocr import pdf
 from layoutray.ocr.settings import Recognition
 from layoutray.readers import DocumentRef, Truth
@@ -118,10 +118,6 @@ class ResultReader:
     def discover(self, root: str) -> Iterator[DocumentRef]:
         files = list(sources.list_files(root))
         scans = scans_by_stem(files)
-        results = (
-            uri for uri in files if uri.lower().endswith(self._suffixes) and not uri.lower().endswith(FIELDS_SUFFIX)
-        )
-        stems = ((uri, self._stem(uri)) for uri in results)
         references = (
             DocumentRef(
                 key=file_name(stem).name,
@@ -130,7 +126,9 @@ class ResultReader:
                 annotation=uri,
                 split="",
             )
-            for uri, stem in stems
+            for uri in files
+            if uri.lower().endswith(self._suffixes) and not uri.lower().endswith(FIELDS_SUFFIX)
+            for stem in (self._stem(uri),)
         )
         names = " or ".join(f"NAME{suffix}" for suffix in self._suffixes)
         return require_any(references, root, f"{names}, and NAME.pdf or a picture of that name beside it")
@@ -144,20 +142,12 @@ class ResultReader:
             raise malformed(reference.annotation, "the result has no page")
         frames = _page_frames(scan, reference.image) if reference.image else []
         numbers = _numbers(results, len(frames), reference)
-        placed = [
-            _place(
-                result,
-                frames[min(number, len(frames)) - 1] if frames else None,
-                f"{reference.annotation}, page {number}",
-            )
-            for number, result in zip(numbers, results, strict=True)
-        ]
-        pages = (
-            one.words.page(doc_id, reference, number, one.pixels, one.provenance)
-            for number, one in zip(numbers, placed, strict=True)
-        )
+        placed: list[tuple[Page, PageWords]] = []
+        for number, result in zip(numbers, results, strict=True):
+            frame = frames[min(number, len(frames)) - 1] if frames else None
+            placed.append(_place(result, frame, doc_id, number, reference))
         document = reference.document(doc_id, len(frames) or max(numbers), self._fields(reference))
-        return truth_of_pages(document, pages, [one.words for one in placed])
+        return truth_of_pages(document, [page for page, _ in placed], [words for _, words in placed])
 
     def _stem(self, uri: str) -> str:
         longest = max((suffix for suffix in self._suffixes if uri.lower().endswith(suffix)), key=len)
@@ -176,15 +166,11 @@ class ResultReader:
                     yield Field(name, text.strip())
 
 
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    words: PageWords
-    pixels: PageSize
-    provenance: Provenance
-
-
-def _place(stated: ResultPage, frame: PictureFrame | None, where: str) -> _Placed:
-    """The words of a page on the page. `frame`: its picture; None without one."""
+def _place(
+    stated: ResultPage, frame: PictureFrame | None, doc_id: str, number: int, reference: DocumentRef
+) -> tuple[Page, PageWords]:
+    """Page `number` of a document, and its words in the unit of the result. `frame`: its picture; None without one."""
+    where = f"{reference.annotation}, page {number}"
     result = _upright(stated, frame) if frame else stated
     scan = frame and frame.size
     unit = result.size or scan or extent(word.sides for word in result.words if word.sides is not None)
@@ -215,7 +201,7 @@ def _place(stated: ResultPage, frame: PictureFrame | None, where: str) -> _Place
     origin = Provenance(
         words="annotation", reason=f"a recognition result of {program}", engine=result.engine, version=result.version
     )
-    return _Placed(words, whole, origin)
+    return words.page(doc_id, reference, number, whole, origin), words
 
 
 _TURNS: dict[int, Callable[[Sequence[float], PageSize], Sequence[float]]] = {

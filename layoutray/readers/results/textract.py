@@ -25,14 +25,6 @@ _Block = dict[str, Any]
 
 
 def _pages(data: bytes, where: str) -> Sequence[ResultPage]:
-    responses = _responses(data, where)
-    blocks = list(chain.from_iterable(objects(response, "Blocks", where) for response in responses))
-    by_id = {member(block, "Id", str, where): block for block in blocks}
-    version = next((str(response[key]) for response in responses for key in _VERSIONS if key in response), "")
-    return [_page(block, by_id, version, where) for block in blocks if block.get("BlockType") == "PAGE"]
-
-
-def _responses(data: bytes, where: str) -> list[dict[str, Any]]:
     value = json_value(data, where)
     responses = value if isinstance(value, list) else [value]
     for response in responses:
@@ -40,7 +32,10 @@ def _responses(data: bytes, where: str) -> list[dict[str, Any]]:
             raise malformed(where, f"the JSON value is {response!r:.80}, expected a response or a list of responses")
         if response.get("JobStatus") in ("FAILED", "IN_PROGRESS"):
             raise malformed(where, f"the job is {response['JobStatus']}; store its responses when it has SUCCEEDED")
-    return responses
+    blocks = list(chain.from_iterable(objects(response, "Blocks", where) for response in responses))
+    by_id = {member(block, "Id", str, where): block for block in blocks}
+    version = next((str(response[key]) for response in responses for key in _VERSIONS if key in response), "")
+    return [_page(block, by_id, version, where) for block in blocks if block.get("BlockType") == "PAGE"]
 
 
 def _page(page: _Block, by_id: Mapping[str, _Block], version: str, where: str) -> ResultPage:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from layoutray.ocr.ppocr.order import blocks_of, rows_of
+from layoutray.ocr.ppocr.order import rows_and_blocks
 
 
 def quad(x0: float, y0: float, x1: float, y1: float) -> list[tuple[float, float]]:
@@ -26,18 +26,17 @@ LINES = np.array(
 
 @pytest.mark.parametrize("degrees", [-5, -2, 0, 3, 5])
 def test_rows_go_from_top_to_bottom_and_left_to_right_on_a_skewed_page(degrees: float) -> None:
-    assert rows_of(turned(LINES, degrees)) == [[1], [3, 4], [2, 0]]
+    assert rows_and_blocks(turned(LINES, degrees))[0] == [[1], [3, 4], [2, 0]]
 
 
 def test_a_wide_gap_between_rows_begins_a_block() -> None:
-    assert blocks_of(rows_of(LINES), LINES) == [0, 0, 1]
+    assert rows_and_blocks(LINES)[1] == [0, 0, 1]
 
 
 def test_overlapping_lines_of_neighbouring_rows_stay_apart() -> None:
     lines = np.array([quad(0, 0, 100, 22), quad(0, 18, 100, 40), quad(0, 36, 100, 58)])
-    assert rows_of(lines) == [[0], [1], [2]]
+    assert rows_and_blocks(lines)[0] == [[0], [1], [2]]
 
 
 def test_a_page_without_lines() -> None:
-    nothing = np.zeros((0, 4, 2))
-    assert (rows_of(nothing), blocks_of([], nothing)) == ([], [])
+    assert rows_and_blocks(np.zeros((0, 4, 2))) == ([], [])

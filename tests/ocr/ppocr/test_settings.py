@@ -1,7 +1,7 @@
 import pytest
 
 from layoutray.errors import InputError
-from layoutray.ocr.ppocr.alphabet import alphabet_of
+from layoutray.ocr.ppocr.settings import alphabet_of
 
 
 def test_letters_of_several_languages_in_both_cases() -> None:

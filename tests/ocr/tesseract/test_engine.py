@@ -1,5 +1,5 @@
 from layoutray.document import Box
-from layoutray.ocr.tesseract.tsv import parse_words
+from layoutray.ocr.tesseract.engine import parse_words
 
 HEADER = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n"
 
