@@ -18,7 +18,7 @@ from layoutray.cli.select import REVIEW
 from layoutray.cli.shared import terminal
 from layoutray.errors import LayoutrayError
 from layoutray.report import png
-from layoutray.training.reporter import HISTORY, read_history
+from layoutray.training.reporter import HISTORY
 
 Scores = dict[str, dict[int, dict[str, float]]]
 """Metrics on the test pages, by system and seed."""
@@ -173,6 +173,17 @@ def tables(scores: Scores, systems: Mapping[str, Iterable[str]]) -> dict[str, Sc
         if not contained and not repeated:
             shown[title] = rows
     return shown
+
+
+def read_history(file: Path) -> dict[str, list[tuple[int, float]]]:
+    """The metrics of a training from its `history.jsonl`: (step, value) by metric."""
+    series: dict[str, list[tuple[int, float]]] = {}
+    for row in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+        if row.pop("event") == "metrics":
+            step = row.pop("step")
+            for name, value in row.items():
+                series.setdefault(name, []).append((step, float(value)))
+    return series
 
 
 def schedule(steps: int) -> dict[str, int]:

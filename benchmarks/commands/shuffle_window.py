@@ -7,13 +7,13 @@ from pathlib import Path
 
 from benchmarks.measure.spread import Spread
 from benchmarks.options import RunsOptions, add_runs_options
-from benchmarks.training_runs import Runs, Scores, schedule
+from benchmarks.training_runs import Runs, Scores, read_history, schedule
 from layoutray.cli.shared import terminal
 from layoutray.cli.shared.options import parse
 from layoutray.errors import InputError
 from layoutray.store.card import Card
 from layoutray.store.example_files import BLOCK_ROWS
-from layoutray.training.reporter import HISTORY, read_history
+from layoutray.training.reporter import HISTORY
 
 _WHOLE, _BLOCKS = "whole", "blocks"
 

@@ -33,7 +33,7 @@ from layoutray.store.schema import EXAMPLES
 from layoutray.training import world as worlds
 from layoutray.training.inputs import check, prepare
 from layoutray.training.job import Job
-from layoutray.training.reporter import CompositeReporter, History, Reporter
+from layoutray.training.reporter import CompositeReporter, Reporter
 from layoutray.training.train import train
 
 _LENGTH = 128
@@ -135,7 +135,9 @@ def _row(number: int, random: np.random.Generator, vocab_size: int) -> dict[str,
 
 
 def _on_ray(job: Job, workers: int, out: Path) -> None:
-    on_ray.train(check(replace(job, out=out), workers), Workers(count=workers), partial(_step_timer, out), History())
+    on_ray.train(
+        check(replace(job, out=out), workers), Workers(count=workers), partial(_step_timer, out), CompositeReporter([])
+    )
 
 
 def _step_timer(out: Path) -> Sequence[Reporter]:

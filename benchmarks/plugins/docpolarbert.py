@@ -41,8 +41,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from benchmarks.plugins.relative_keys import RelativeKeys
-from layoutray.architectures import Architecture, check_heads, check_ranges, text_encoder
+from layoutray.architectures import Architecture, CoreConfig, text_encoder
 from layoutray.nn.block import LAYER_NORM_EPSILON, bert_layers
+from layoutray.nn.gentle import set_to_zero
 from layoutray.nn.initialise import initialise
 from layoutray.nn.relative_bias import BUCKETS, pairwise_differences, relative_buckets
 from layoutray.nn.weight_names.bert import FROM_PEER
@@ -59,39 +60,14 @@ SCALE = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class DocPolarBertConfig:
+class DocPolarBertConfig(CoreConfig):
     """The defaults are RoBERTa-base.
 
     Attributes:
-        core: the underlying encoder, which determines the first position: pad id + 1 in `roberta`, 0 in `bert`.
         relative_keys: `plain`, or `scaled` by 10 for short trainings.
-        hidden: width of the states.
-        layers: number of layers.
-        heads: attention heads per layer.
-        feed_forward: inner width of feed-forward blocks.
-        dropout: on embeddings, updates and heads.
-        attention_dropout: on attention probabilities.
-        max_length: maximum length of a window in tokens; size of the position table, to which RoBERTa adds pad id + 1
-            rows.
-        segments: size of the segment table, of which only the first row is used; RoBERTa has 1, BERT 2.
-        norm_epsilon: epsilon of LayerNorms; RoBERTa has 1e-5, BERT 1e-12.
     """
 
-    core: Literal["roberta", "bert"] = "roberta"
     relative_keys: Literal["plain", "scaled"] = "plain"
-    hidden: int = 768
-    layers: int = 12
-    heads: int = 12
-    feed_forward: int = 3072
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
-    max_length: int = 512
-    segments: int = 1
-    norm_epsilon: float = 1e-5
-
-    def __post_init__(self) -> None:
-        check_ranges(self, smallest={})
-        check_heads(self, "hidden", "heads")
 
 
 class PolarKeys(nn.Module):
@@ -104,12 +80,6 @@ class PolarKeys(nn.Module):
         self.sequential = nn.Embedding(BUCKETS, size)
         self.distance = nn.Embedding(DISTANCES, size)
         self.direction = nn.Embedding(DIRECTIONS, size)
-
-    @torch.no_grad()
-    def reset(self) -> None:
-        """Set all tables to zero."""
-        for table in (self.sequential, self.distance, self.direction):
-            table.weight.zero_()
 
     def forward(self, boxes: Int[Tensor, "batch length 4"], mask: Bool[Tensor, "batch length"]) -> RelativeKeys:
         """The relations of all pairs of tokens; boxes are in thousandths of the page."""
@@ -169,7 +139,7 @@ def _overlap(
 
 
 class DocPolarBert(nn.Module):
-    """A BERT or RoBERTa whose keys depend on where the query stands."""
+    """A BERT or RoBERTa whose keys depend on where the query stands. Weights start as RoBERTa's, and tables as zero."""
 
     def __init__(self, config: DocPolarBertConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
@@ -184,6 +154,8 @@ class DocPolarBert(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.relative_keys = PolarKeys(config)
         self.layers = bert_layers(config)
+        initialise(self, config.hidden)
+        set_to_zero(self.relative_keys)
 
     def forward(self, batch: Batch) -> Encoded:
         states = self.embed(batch.input_ids)
@@ -197,14 +169,6 @@ class DocPolarBert(nn.Module):
         positions = self.position_embedding.weight[self.first_position :][: input_ids.shape[1]]
         text = self.word_embedding(input_ids) + self.segment_embedding.weight[0] + positions
         return self.dropout(self.norm(text))
-
-
-def build(config: DocPolarBertConfig, *, vocab_size: int, pad_id: int) -> DocPolarBert:
-    """A DocPolarBERT with RoBERTa's initial weights and with tables of zero."""
-    encoder = DocPolarBert(config, vocab_size=vocab_size, pad_id=pad_id)
-    initialise(encoder, config.hidden)
-    encoder.relative_keys.reset()
-    return encoder
 
 
 ARCHITECTURE = Architecture(
@@ -224,7 +188,7 @@ ARCHITECTURE = Architecture(
         ),
         "base": DocPolarBertConfig(),
     },
-    build=build,
+    build=DocPolarBert,
     initialise=initialise,
     inherits={"hf": text_encoder(FROM_PEER)},
 )

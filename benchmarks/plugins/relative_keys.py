@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from layoutray.nn.attention import BiasedScores, KeysAndValues
+from layoutray.nn.attention import KeysAndValues, VisibleKeys
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class RelativeKeys:
         self, query: Float[Tensor, "batch heads length size"], memory: KeysAndValues, dropout: nn.Dropout
     ) -> Float[Tensor, "batch heads length size"]:
         """See `AttentionScorer`."""
-        return BiasedScores.of_visible_keys(self.scores(query), self.mask).context(query, memory, dropout)
+        return VisibleKeys.with_bias(self.scores(query), self.mask).context(query, memory, dropout)
 
     def scores(self, query: Float[Tensor, "batch heads length size"]) -> Float[Tensor, "batch heads length length"]:
         """Σ q_i · a_r(i,j) / √d, to be added to q_i · k_j / √d."""

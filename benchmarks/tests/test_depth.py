@@ -7,7 +7,7 @@ import torch
 from benchmarks.__main__ import main
 from benchmarks.commands import depth
 from benchmarks.measure.depth import CopyModel, DepthSizes, configuration, measure_depth
-from layoutray.architectures.pyramidion import build
+from layoutray.architectures.pyramidion import Pyramidion
 from layoutray.errors import InputError
 from layoutray.nn.decoder import DecoderConfig
 from layoutray.tensors import Batch
@@ -32,7 +32,7 @@ def test_pooling_layers_at_other_depths_follow_the_paper(depth: int, halvings: t
 
 def test_all_parameters_get_gradients_and_the_given_number_of_words_is_generated() -> None:
     torch.manual_seed(0)
-    encoder = build(configuration("blockwise", 2, SIZES), vocab_size=50, pad_id=0)
+    encoder = Pyramidion(configuration("blockwise", 2, SIZES), vocab_size=50, pad_id=0)
     model = CopyModel(encoder, DecoderConfig(layers=1, heads=2, feed_forward=32), 4)
     batch = Batch(
         input_ids=torch.randint(3, 50, (2, 32)),

@@ -1,9 +1,12 @@
-"""Encoders, which map tokens to states. An architecture is a module of this package that defines `ARCHITECTURE`."""
+"""Encoders, which map tokens to states. An architecture is a module of this package that defines `ARCHITECTURE`.
+
+What the configurations of several architectures have in common is here: `EncoderConfig`, `CoreConfig`, `SkimConfig`.
+"""
 
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, cast, runtime_checkable
 
 from torch import Tensor, nn
 
@@ -11,6 +14,7 @@ from layoutray import registry
 from layoutray.document.word_graph import FindNeighbours, no_neighbours
 from layoutray.errors import InputError
 from layoutray.nn.weight_names import NameTable
+from layoutray.tensors import BOX_GRID
 
 Config = TypeVar("Config")
 ConfigIn = TypeVar("ConfigIn", contravariant=True)
@@ -38,12 +42,6 @@ class Adapt(Protocol):
     ) -> State: ...
 
 
-def unchanged(given: State, own: Mapping[str, Tensor], *, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> State:
-    """Return `given` as it is."""
-    del own, theirs, ours
-    return given
-
-
 @dataclass(frozen=True)
 class Parent:
     """Which weights an encoder can take from a trained encoder of another architecture, its parent.
@@ -53,13 +51,13 @@ class Parent:
         fixed: fields of the parent's configuration and the values that they must have.
         shared: fields of the parent's configuration -> fields of ours that must be equal; needed where different values
             would not lead to different shapes.
-        adapt: changes the parent's tensors, under our names, before they are loaded.
+        adapt: changes the parent's tensors, under our names, before they are loaded; None changes nothing.
     """
 
     names: NameTable
     fixed: Mapping[str, object] = dataclasses.field(default_factory=dict[str, object])
     shared: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
-    adapt: Adapt = unchanged
+    adapt: Adapt | None = None
 
 
 def text_encoder(names: NameTable) -> Parent:
@@ -74,7 +72,7 @@ class Architecture(Generic[Config]):
     Attributes:
         name: name in recipes, equal to the name of the module.
         config: frozen dataclass with at least `dropout` (heads use it too) and `max_length` in tokens, independent of
-            the vocabulary.
+            the vocabulary; ours are `EncoderConfig`s.
         sizes: predefined configurations by name; every architecture has `tiny`, `small` and `base`.
         build: builds the encoder.
         initialise: draws the initial weights of a head, given the encoder's width.
@@ -99,6 +97,82 @@ class Architecture(Generic[Config]):
 def load(name: str) -> Architecture[Any]:
     """The architecture called `name`."""
     return cast(Architecture[Any], registry.load(__name__, "ARCHITECTURE", name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderConfig:
+    """What every architecture of ours configures; the defaults are those of BERT-base.
+
+    Attributes:
+        hidden: width of the states.
+        layers: number of layers.
+        heads: attention heads per layer.
+        feed_forward: inner width of feed-forward blocks.
+        dropout: on embeddings and updates, and in heads.
+        attention_dropout: on attention probabilities.
+        max_length: maximum length of a window in tokens; size of the position table, if there is one.
+    """
+
+    hidden: int = 768
+    layers: int = 12
+    heads: int = 12
+    feed_forward: int = 3072
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    max_length: int = 512
+
+    smallest: ClassVar[Mapping[str, int]] = {}
+    """The smallest values of integer fields where these are not 1."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self, smallest=self.smallest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreConfig(EncoderConfig):
+    """A BERT or RoBERTa with additions; the defaults are those of RoBERTa-base.
+
+    Its position table has `max_length` rows, to which RoBERTa adds pad id + 1 rows.
+
+    Attributes:
+        core: the underlying encoder, which determines the first position: pad id + 1 in `roberta`, 0 in `bert`.
+        segments: size of the segment table, of which only the first row is used; RoBERTa has 1, BERT 2.
+        norm_epsilon: epsilon of LayerNorms; RoBERTa has 1e-5, BERT 1e-12.
+    """
+
+    core: Literal["roberta", "bert"] = "roberta"
+    segments: int = 1
+    norm_epsilon: float = 1e-5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_heads(self, "hidden", "heads")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkimConfig(EncoderConfig):
+    """An encoder with Skim-Attention (arXiv:2109.01078), which has `heads` heads too; the defaults are the paper's.
+
+    Attributes:
+        layout_hidden: width e of layout embeddings (Eq. 2).
+        skim_head_size: size s of a skim head's queries and keys (Eq. 3).
+        max_2d: size of the coordinate tables, above `BOX_GRID` (Eq. 2).
+        contextualiser_layers: 2 is the paper's "Contextualised", 0 its ablation "Layout" (Table 3).
+        contextualiser_heads: attention heads of the contextualiser; its feed-forward blocks are as wide as the text's.
+    """
+
+    layout_hidden: int = 768
+    skim_head_size: int = 64
+    max_2d: int = 1024
+    contextualiser_layers: int = 2
+    contextualiser_heads: int = 12
+
+    smallest: ClassVar[Mapping[str, int]] = {"max_2d": BOX_GRID + 1, "contextualiser_layers": 0}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.contextualiser_layers:
+            check_heads(self, "layout_hidden", "contextualiser_heads")
 
 
 def check_ranges(config: Any, *, smallest: Mapping[str, int]) -> None:

@@ -34,26 +34,27 @@ Departures from the paper, and choices where it does not specify:
   that with a radius of the window's length the states change little at first.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import ClassVar, Literal, cast
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.attention.flex_attention import BlockMask
 
-from layoutray.architectures import Architecture, check_heads, check_ranges, check_winding, text_encoder
+from layoutray.architectures import Architecture, EncoderConfig, check_heads, check_winding, text_encoder
 from layoutray.document.word_graph import word_neighbours
 from layoutray.errors import InputError
 from layoutray.nn.block import LAYER_NORM_EPSILON, AddAndNorm, FeedForward
-from layoutray.nn.gentle import GENTLE, GentleUpdate
+from layoutray.nn.gentle import GENTLE, GentleUpdate, start_small
 from layoutray.nn.global_local_attention import GlobalLocalAttention
 from layoutray.nn.global_local_context import dense_probabilities
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_input import AdapterName, WindingInput
 from layoutray.nn.rich_attention import INITIAL_THETA, RichAttention
 from layoutray.nn.super_tokens import SuperTokens
-from layoutray.nn.weight_names.formnet import FROM_PEER
+from layoutray.nn.weight_names.bert import FORMNET_FROM_PEER
 from layoutray.tensors import Batch, Encoded
 
 _GENTLE_THETA = 0.05
@@ -61,18 +62,12 @@ _GENTLE_THETA = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class FormNetConfig:
+class FormNetConfig(EncoderConfig):
     """The defaults are the paper's FormNet-A2, with ETC's radius, clipping and dropout.
 
     Attributes:
         core: the trained encoder to start from (`bert`, `roberta`); `none` trains from scratch, as in the paper.
-        hidden: width d of the states.
-        layers: number of layers.
-        heads: attention heads per layer.
-        feed_forward: inner width F of feed-forward blocks.
-        dropout: on embeddings and updates, and in heads.
         attention_dropout: on attention probabilities; above 0, training on a GPU cannot use the fused kernel.
-        max_length: maximum length of a window in tokens; no table depends on it.
         radius: r; each token sees r tokens to either side.
         relative_positions: largest distance in tokens with its own relative position, at most `radius`; 0 means no
             relative positions.
@@ -86,12 +81,6 @@ class FormNetConfig:
     """
 
     core: Literal["none", "bert", "roberta"] = "none"
-    hidden: int = 768
-    layers: int = 12
-    heads: int = 12
-    feed_forward: int = 3072
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
     max_length: int = 1024
     radius: int = 84
     relative_positions: int = 12
@@ -102,8 +91,10 @@ class FormNetConfig:
     segments: int = 2
     norm_epsilon: float = LAYER_NORM_EPSILON
 
+    smallest: ClassVar[Mapping[str, int]] = {"relative_positions": 0, "graph_layers": 0}
+
     def __post_init__(self) -> None:
-        check_ranges(self, smallest={"relative_positions": 0, "graph_layers": 0})
+        super().__post_init__()
         check_heads(self, "hidden", "heads")
         check_winding(self)
         if self.relative_positions > self.radius:
@@ -120,11 +111,6 @@ class GlobalUpdate(nn.Module):
         self.output = nn.Linear(config.hidden, config.hidden)
         self.join = AddAndNorm(config.hidden, config.dropout, config.norm_epsilon)
         self.join_feed_forward = AddAndNorm(config.hidden, config.dropout, config.norm_epsilon)
-
-    def reset(self) -> None:
-        """Start with a global token of nearly zero, to which others attend little."""
-        nn.init.constant_(self.join.norm.weight, GENTLE)
-        nn.init.constant_(self.join_feed_forward.norm.weight, GENTLE)
 
     def forward(
         self, token: Float[Tensor, "batch 1 width"], context: Float[Tensor, "batch 1 width"], feed_forward: FeedForward
@@ -193,7 +179,10 @@ class SuperTokenEmbedding(nn.Module):
 
 
 class FormNet(nn.Module):
-    """The encoder: super-tokens, then layers of local and global attention."""
+    """The encoder: super-tokens, then layers of local and global attention.
+
+    Weights start as BERT's; what is added to a `core` starts small.
+    """
 
     def __init__(self, config: FormNetConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
@@ -214,6 +203,23 @@ class FormNet(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         updates = [GlobalUpdate(config) for _ in range(config.layers - 1)]
         self.layers = nn.ModuleList(FormNetLayer(config, update) for update in [*updates, None])
+        initialise(self, config.hidden)
+        if self.layout is not None:
+            start_small(self.layout.adapter)
+        if self.has_core:
+            self._start_gently()
+
+    def _start_gently(self) -> None:
+        norms = [self.global_norm]
+        for part in self.modules():
+            if isinstance(part, GentleUpdate):
+                start_small(part.adapter)
+            elif isinstance(part, GlobalUpdate):
+                norms += (part.join.norm, part.join_feed_forward.norm)
+            elif isinstance(part, GlobalLocalAttention) and part.relative is not None:
+                nn.init.zeros_(part.relative.weight)
+        for norm in norms:  # of a global token of nearly zero, to which others attend little
+            nn.init.constant_(norm.weight, GENTLE)
 
     def forward(self, batch: Batch) -> Encoded:
         states, _ = self._run_layers(len(self.layers), batch)
@@ -263,22 +269,6 @@ def centres(boxes: Tensor) -> Float[Tensor, "batch length 2"]:
     return (boxes[..., :2] + boxes[..., 2:]) / 2
 
 
-def build(config: FormNetConfig, *, vocab_size: int, pad_id: int) -> FormNet:
-    """A FormNet with BERT's initial weights; what is added to a `core` starts small."""
-    encoder = FormNet(config, vocab_size=vocab_size, pad_id=pad_id)
-    initialise(encoder, config.hidden)
-    if encoder.layout is not None:
-        encoder.layout.reset()
-    if config.core != "none":
-        nn.init.constant_(encoder.global_norm.weight, GENTLE)
-        for part in encoder.modules():
-            if isinstance(part, GentleUpdate | GlobalUpdate):
-                part.reset()
-            elif isinstance(part, GlobalLocalAttention) and part.relative is not None:
-                nn.init.zeros_(part.relative.weight)
-    return encoder
-
-
 ARCHITECTURE = Architecture(
     name="formnet",
     config=FormNetConfig,
@@ -299,8 +289,8 @@ ARCHITECTURE = Architecture(
         "base": FormNetConfig(),
         "a3": FormNetConfig(hidden=1024, heads=16, feed_forward=4096),
     },
-    build=build,
+    build=FormNet,
     initialise=initialise,
     find_neighbours=word_neighbours,
-    inherits={"hf": text_encoder(FROM_PEER)},
+    inherits={"hf": text_encoder(FORMNET_FROM_PEER)},
 )

@@ -16,12 +16,12 @@ Departures from the published models:
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel
+from transformers import AutoConfig, AutoModel, PreTrainedConfig
 
-from layoutray.architectures import Architecture, Parent, State, check_heads, check_ranges
+from layoutray.architectures import Architecture, EncoderConfig, Parent, State, check_heads
 from layoutray.errors import InputError
 from layoutray.nn.block import LAYER_NORM_EPSILON
 from layoutray.nn.gentle import scale_down
@@ -33,20 +33,13 @@ _POSITIONS = "model.embeddings.position_embeddings.weight"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PeerConfig:
+class PeerConfig(EncoderConfig):
     """The defaults are the library's, i.e. those of BERT-base and LayoutLM-base.
 
     Attributes:
         model_type: the model's name in the library.
         start: `library` draws LayoutLM's coordinate tables as the library does; `gentle` takes a hundredth of that.
             Other models have no such tables.
-        hidden: width of the states.
-        layers: number of layers.
-        heads: attention heads per layer.
-        feed_forward: inner width of feed-forward blocks.
-        dropout: on embeddings, updates and heads.
-        attention_dropout: on attention probabilities.
-        max_length: maximum length of a window in tokens; size of the position table.
         segments: size of the segment table, of which only the first row is used; published RoBERTas have 1.
         norm_epsilon: epsilon of LayerNorms; published RoBERTas have 1e-5.
         window: number of tokens that each token of Longformer sees, half of them on either side; even. Other models see
@@ -55,19 +48,14 @@ class PeerConfig:
 
     model_type: Literal["bert", "roberta", "layoutlm", "lilt", "longformer"] = "bert"
     start: Literal["library", "gentle"] = "library"
-    hidden: int = 768
-    layers: int = 12
-    heads: int = 12
-    feed_forward: int = 3072
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
-    max_length: int = 512
     segments: int = 2
     norm_epsilon: float = LAYER_NORM_EPSILON
     window: int = 512
 
+    smallest: ClassVar[Mapping[str, int]] = {"window": 2}
+
     def __post_init__(self) -> None:
-        check_ranges(self, smallest={"window": 2})
+        super().__post_init__()
         check_heads(self, "hidden", "heads")
         if self.window % 2:
             raise InputError(f"window is {self.window}; it must be even: half of it is on either side")
@@ -85,7 +73,10 @@ class Peer(nn.Module):
         super().__init__()
         self.width = config.hidden
         self.max_length = config.max_length
-        self.model: Any = AutoModel.from_config(_library_config(config, vocab_size, pad_id))
+        windows = {"attention_window": config.window} if config.model_type == "longformer" else {}
+        more = {"initializer_range": standard_deviation(config.hidden), **windows}
+        described = library_config(config.model_type, config, vocab_size=vocab_size, pad_id=pad_id, **more)
+        self.model: Any = AutoModel.from_config(described)
         # LayoutLM cannot be built without a pooler; its output is not used.
         self.model.pooler = nn.Identity()
         self.norm_epsilon = config.norm_epsilon
@@ -132,12 +123,12 @@ def _count_from_own_first_position(
     return given | {_POSITIONS: table}
 
 
-def _library_config(config: PeerConfig, vocab_size: int, pad_id: int) -> Any:
-    # RoBERTa, LiLT and Longformer count positions from pad_id + 1.
-    first_position = pad_id + 1 if config.model_type in ("roberta", "lilt", "longformer") else 0
-    windows = {"attention_window": config.window} if config.model_type == "longformer" else {}
+def library_config(model_type: str, config: Any, *, vocab_size: int, pad_id: int, **more: Any) -> PreTrainedConfig:
+    """The library's configuration of a `model_type` with the sizes of `config`, and with its settings `more`."""
+    # All but BERT and LayoutLM count positions from pad_id + 1.
+    first_position = 0 if model_type in ("bert", "layoutlm") else pad_id + 1
     return AutoConfig.for_model(
-        config.model_type,
+        model_type,
         vocab_size=vocab_size,
         pad_token_id=pad_id,
         hidden_size=config.hidden,
@@ -147,10 +138,9 @@ def _library_config(config: PeerConfig, vocab_size: int, pad_id: int) -> Any:
         hidden_dropout_prob=config.dropout,
         attention_probs_dropout_prob=config.attention_dropout,
         max_position_embeddings=config.max_length + first_position,
-        initializer_range=standard_deviation(config.hidden),
         type_vocab_size=config.segments,
         layer_norm_eps=config.norm_epsilon,
-        **windows,
+        **more,
     )
 
 

@@ -40,13 +40,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from layoutray import registry
-from layoutray.architectures import Architecture, check_heads, check_ranges, check_winding, text_encoder
+from layoutray.architectures import Architecture, CoreConfig, check_winding, text_encoder
 from layoutray.errors import InputError
-from layoutray.nn.attention import BiasedScores, VisibleKeys
+from layoutray.nn.attention import VisibleKeys
 from layoutray.nn.block import LAYER_NORM_EPSILON, bert_layers, packed_layers, packed_layers_of_targets
-from layoutray.nn.gentle import GentleAdapter
+from layoutray.nn.gentle import GentleAdapter, set_to_zero
 from layoutray.nn.initialise import initialise
-from layoutray.nn.position_dropout import PositionDropout, linear_schedule
 from layoutray.nn.relative_bias import BIAS_SCALE, RelativeBias
 from layoutray.nn.weight_names.bert import FROM_PEER
 from layoutray.nn.winding_embedding import WindingEmbedding, page_scaled
@@ -54,11 +53,10 @@ from layoutray.tensors import BOX_GRID, Batch, Encoded, Packing
 
 
 @dataclass(frozen=True, kw_only=True)
-class LambertConfig:
+class LambertConfig(CoreConfig):
     """The defaults are RoBERTa-base with the paper's layout embedding and dropout of positions.
 
     Attributes:
-        core: the underlying encoder, which determines the first position: pad id + 1 in `roberta`, 0 in `bert`.
         layout: layout embedding: the paper's (`winding`), `none` (RoBERTa), or a plug-in.
         winding: factors and order of the `winding` embedding, see `nn.winding_embedding`.
         adapter: `paper` draws L from N(0, 0.02²); `gentle` starts at zero and divides ℓ by √n, for short trainings.
@@ -67,38 +65,17 @@ class LambertConfig:
         position_dropout: `linear` raises q from 0 to 1 over the first half of training; `none` keeps q.
         relative_bias: `buckets` adds the release's relative biases to the attention scores of all layers; `scaled`
             multiplies them by 30, for short trainings; `none` adds none.
-        hidden: width n of the states.
-        layers: number of layers.
-        heads: attention heads per layer.
-        feed_forward: inner width of feed-forward blocks.
-        dropout: on embeddings, updates and heads.
-        attention_dropout: on attention probabilities.
-        max_length: maximum length of a window in tokens; size of the position table, to which RoBERTa adds pad id + 1
-            rows.
-        segments: size of the segment table, of which only the first row is used; RoBERTa has 1, BERT 2.
-        norm_epsilon: epsilon of LayerNorms; RoBERTa has 1e-5, BERT 1e-12.
     """
 
-    core: Literal["roberta", "bert"] = "roberta"
     layout: str = "winding"
     winding: Literal["paper", "released"] = "paper"
     adapter: Literal["paper", "gentle"] = "paper"
     layout_joins: Literal["before_norm", "after_norm"] = "before_norm"
     position_dropout: Literal["linear", "none"] = "linear"
     relative_bias: Literal["none", "buckets", "scaled"] = "none"
-    hidden: int = 768
-    layers: int = 12
-    heads: int = 12
-    feed_forward: int = 3072
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
-    max_length: int = 512
-    segments: int = 1
-    norm_epsilon: float = 1e-5
 
     def __post_init__(self) -> None:
-        check_ranges(self, smallest={})
-        check_heads(self, "hidden", "heads")
+        super().__post_init__()
         check_winding(self)
         registry.load_part(__name__, "LAYOUT", self.layout, LAYOUTS)
 
@@ -149,8 +126,40 @@ def _no_layout(config: LambertConfig) -> None:
 LAYOUTS: Mapping[str, Callable[[LambertConfig], LayoutTerm | None]] = {"winding": WindingLayout, "none": _no_layout}
 
 
+class PositionDropout(nn.Module):
+    """D_q: drops whole position vectors p with probability q without rescaling; evaluation uses the mean, (1 − q) p.
+
+    q is saved with the weights and never decreases: further training does not restore dropped positions.
+    """
+
+    share: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("share", torch.zeros(()))
+
+    def increase_to(self, share: float) -> None:
+        """Set q to `share`, unless q is higher already."""
+        self.share.clamp_(min=share)
+
+    def forward(self, positions: Float[Tensor, "length width"], batch: int) -> Float[Tensor, "batch length width"]:
+        """The positions of `batch` windows, dropped independently in each window."""
+        if not self.training:
+            return ((1 - self.share) * positions).expand(batch, -1, -1)
+        kept = torch.rand(batch, len(positions), 1, device=positions.device) >= self.share
+        return kept * positions
+
+
+def linear_schedule(progress: float) -> float:
+    """q at a share of training: it grows linearly from 0 to 1 over the first half and stays 1."""
+    return min(2 * progress, 1.0)
+
+
 class Lambert(nn.Module):
-    """RoBERTa with a layout term in its input embeddings."""
+    """RoBERTa with a layout term in its input embeddings.
+
+    Weights start as RoBERTa's, those of L as `adapter` says, and relative biases as zero.
+    """
 
     def __init__(self, config: LambertConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
@@ -169,6 +178,11 @@ class Lambert(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.relative_bias = _relative_bias(config)
         self.layers = bert_layers(config)
+        initialise(self, config.hidden)
+        if self.relative_bias is not None:
+            set_to_zero(self.relative_bias)
+        if self.layout is not None and isinstance(self.layout.adapter, GentleAdapter):
+            set_to_zero(self.layout.adapter)
 
     def forward(self, batch: Batch) -> Encoded:
         """Raises InputError if the batch has no page sizes or no word numbers."""
@@ -191,7 +205,7 @@ class Lambert(nn.Module):
         scorer = (
             VisibleKeys.of_all_queries(mask)
             if self.relative_bias is None
-            else BiasedScores.of_visible_keys(self.relative_bias(places.scaled), mask)
+            else VisibleKeys.with_bias(self.relative_bias(places.scaled), mask)
         )
         states = self.embed(input_ids, places)
         for layer in self.layers:
@@ -235,17 +249,6 @@ def _relative_bias(config: LambertConfig) -> RelativeBias | None:
     return RelativeBias(config.heads, 1.0 if config.relative_bias == "buckets" else BIAS_SCALE)
 
 
-def build(config: LambertConfig, *, vocab_size: int, pad_id: int) -> Lambert:
-    """A LAMBERT with RoBERTa's initial weights, except those of L, and with relative biases of zero."""
-    encoder = Lambert(config, vocab_size=vocab_size, pad_id=pad_id)
-    initialise(encoder, config.hidden)
-    if encoder.relative_bias is not None:
-        encoder.relative_bias.reset()
-    if encoder.layout is not None and isinstance(encoder.layout.adapter, GentleAdapter):
-        encoder.layout.adapter.reset()
-    return encoder
-
-
 ARCHITECTURE = Architecture(
     name="lambert",
     config=LambertConfig,
@@ -269,7 +272,7 @@ ARCHITECTURE = Architecture(
         ),
         "base": LambertConfig(),
     },
-    build=build,
+    build=Lambert,
     initialise=initialise,
     inherits={"hf": text_encoder(FROM_PEER)},
 )

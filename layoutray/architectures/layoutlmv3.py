@@ -33,11 +33,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from layoutray.architectures import Architecture, check_heads, check_ranges, text_encoder
+from layoutray.architectures import Architecture, CoreConfig, text_encoder
 from layoutray.errors import InputError
-from layoutray.nn.attention import BiasedScores
+from layoutray.nn.attention import VisibleKeys
 from layoutray.nn.block import LAYER_NORM_EPSILON, bert_layers
-from layoutray.nn.gentle import scale_down
+from layoutray.nn.gentle import scale_down, set_to_zero
 from layoutray.nn.initialise import initialise
 from layoutray.nn.relative_bias import BIAS_SCALE, BUCKETS, pairwise_differences, relative_buckets
 from layoutray.nn.weight_names.bert import FROM_PEER
@@ -50,41 +50,19 @@ SPATIAL_BUCKETS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayoutLMv3Config:
+class LayoutLMv3Config(CoreConfig):
     """The defaults are LayoutLMv3-base.
 
     Attributes:
-        core: the underlying encoder, which determines the first position: pad id + 1 in `roberta`, 0 in `bert`.
         start: `paper` draws the coordinate tables from N(0, 0.02²); `gentle` takes a hundredth of that.
         relative_bias: `paper`, or `scaled` by 30 for short trainings.
-        hidden: width of the states.
-        layers: number of layers.
-        heads: attention heads per layer.
-        feed_forward: inner width of feed-forward blocks.
-        dropout: on embeddings, updates and heads.
-        attention_dropout: on attention probabilities.
-        max_length: maximum length of a window in tokens; size of the position table, to which RoBERTa adds pad id + 1
-            rows.
-        segments: size of the segment table, of which only the first row is used; RoBERTa has 1, BERT 2.
-        norm_epsilon: epsilon of LayerNorms; RoBERTa has 1e-5, BERT 1e-12.
     """
 
-    core: Literal["roberta", "bert"] = "roberta"
     start: Literal["paper", "gentle"] = "paper"
     relative_bias: Literal["paper", "scaled"] = "paper"
-    hidden: int = 768
-    layers: int = 12
-    heads: int = 12
-    feed_forward: int = 3072
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
-    max_length: int = 512
-    segments: int = 1
-    norm_epsilon: float = 1e-5
 
     def __post_init__(self) -> None:
-        check_ranges(self, smallest={})
-        check_heads(self, "hidden", "heads")
+        super().__post_init__()
         if self.hidden % 2 or self.hidden < 6:
             raise InputError(
                 f"hidden is {self.hidden}; it must be even and at least six, for six coordinate embeddings side by side"
@@ -128,12 +106,6 @@ class SpatialBias(nn.Module):
         self.horizontal = nn.Linear(SPATIAL_BUCKETS, config.heads, bias=False)
         self.vertical = nn.Linear(SPATIAL_BUCKETS, config.heads, bias=False)
 
-    @torch.no_grad()
-    def reset(self) -> None:
-        """Set all tables to zero, which leaves a trained encoder unchanged at first."""
-        for table in (self.sequential, self.horizontal, self.vertical):
-            table.weight.zero_()
-
     def forward(self, boxes: Int[Tensor, "batch length 4"]) -> Float[Tensor, "batch heads length length"]:
         """The bias of each query (rows) and key (columns); boxes are in thousandths of the page."""
         positions = torch.arange(boxes.shape[1], device=boxes.device).unsqueeze(0)
@@ -151,7 +123,11 @@ class SpatialBias(nn.Module):
 
 
 class LayoutLMv3(nn.Module):
-    """RoBERTa with boxes in its input embeddings and distances in its attention scores."""
+    """RoBERTa with boxes in its input embeddings and distances in its attention scores.
+
+    Weights start as RoBERTa's, coordinate tables as `start` says, and biases as zero, which leaves a trained encoder
+    unchanged at first.
+    """
 
     def __init__(self, config: LayoutLMv3Config, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
@@ -167,10 +143,14 @@ class LayoutLMv3(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.relative_bias = SpatialBias(config)
         self.layers = bert_layers(config)
+        initialise(self, config.hidden)
+        set_to_zero(self.relative_bias)
+        if config.start == "gentle":
+            scale_down((self.boxes.x, self.boxes.y, self.boxes.height, self.boxes.width))
 
     def forward(self, batch: Batch) -> Encoded:
         states = self.embed(batch.input_ids, batch.boxes)
-        scorer = BiasedScores.of_visible_keys(self.relative_bias(batch.boxes), batch.mask)
+        scorer = VisibleKeys.with_bias(self.relative_bias(batch.boxes), batch.mask)
         for layer in self.layers:
             states = layer(states, scorer)
         return Encoded.of_all_tokens(states, batch.mask)
@@ -182,17 +162,6 @@ class LayoutLMv3(nn.Module):
         positions = self.position_embedding.weight[self.first_position :][: input_ids.shape[1]]
         text = self.word_embedding(input_ids) + self.segment_embedding.weight[0] + positions
         return self.dropout(self.norm(text + self.boxes(boxes)))
-
-
-def build(config: LayoutLMv3Config, *, vocab_size: int, pad_id: int) -> LayoutLMv3:
-    """A LayoutLMv3 with RoBERTa's initial weights, coordinate tables as `start` says, and biases of zero."""
-    encoder = LayoutLMv3(config, vocab_size=vocab_size, pad_id=pad_id)
-    initialise(encoder, config.hidden)
-    encoder.relative_bias.reset()
-    if config.start == "gentle":
-        boxes = encoder.boxes
-        scale_down((boxes.x, boxes.y, boxes.height, boxes.width))
-    return encoder
 
 
 ARCHITECTURE = Architecture(
@@ -213,7 +182,7 @@ ARCHITECTURE = Architecture(
         ),
         "base": LayoutLMv3Config(),
     },
-    build=build,
+    build=LayoutLMv3,
     initialise=initialise,
     inherits={"hf": text_encoder(FROM_PEER)},
 )

@@ -22,66 +22,45 @@ Departures from the paper, which only refers to Longformer; all follow the autho
 Departure from the release: sequences are padded to a multiple of w/2 instead of w, which changes no result.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from layoutray.architectures import Architecture, check_heads, check_ranges
+from layoutray.architectures import Architecture, SkimConfig
 from layoutray.errors import InputError
 from layoutray.nn.attention import split_heads
-from layoutray.nn.block import EncoderLayer, SharedAttentionLayer
+from layoutray.nn.block import EncoderLayer, shared_attention_layers
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding
 from layoutray.nn.local_attention import LocalSelfAttention, banded_context, banded_probabilities, dense_matrix
-from layoutray.tensors import BOX_GRID, Batch, Encoded
+from layoutray.tensors import Batch, Encoded
 
 _EPSILON = 1e-5
 
 
 @dataclass(frozen=True, kw_only=True)
-class LongSkimformerConfig:
+class LongSkimformerConfig(SkimConfig):
     """The defaults are the paper's LongSkimformer with the window of the release; the paper does not state its window.
 
     Attributes:
-        hidden: width d of text states.
-        layout_hidden: width e of layout embeddings (Eq. 2).
-        layers: number of text layers.
-        heads: attention heads H of Skim-Attention and thus of every text layer (Eq. 3).
         head_size: size a of a head's values.
-        skim_head_size: size s of a head's queries and keys (Eq. 3).
-        feed_forward: inner width F of feed-forward blocks.
-        dropout: on embeddings, updates and heads.
-        attention_dropout: on attention probabilities.
-        max_2d: size of the coordinate tables, above `BOX_GRID` (Eq. 2).
-        max_length: maximum length of a window in tokens; no table depends on it.
         window: w, even; each token sees w/2 tokens to either side.
-        contextualiser_layers: 2 in the paper; 0 means no contextualised layout.
-        contextualiser_heads: attention heads of the contextualiser.
     """
 
-    hidden: int = 768
-    layout_hidden: int = 768
-    layers: int = 12
-    heads: int = 12
     head_size: int = 64
-    skim_head_size: int = 64
-    feed_forward: int = 3072
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
-    max_2d: int = 1024
     max_length: int = 2048
     window: int = 512
-    contextualiser_layers: int = 2
-    contextualiser_heads: int = 12
+
+    smallest: ClassVar[Mapping[str, int]] = {**SkimConfig.smallest, "window": 2}
 
     def __post_init__(self) -> None:
-        check_ranges(self, smallest={"max_2d": BOX_GRID + 1, "window": 2, "contextualiser_layers": 0})
+        super().__post_init__()
         if self.window % 2:
             raise InputError(f"window is {self.window}; it must be even: half of it is on either side")
-        if self.contextualiser_layers:
-            check_heads(self, "layout_hidden", "contextualiser_heads")
 
 
 class LocalSkimAttention(nn.Module):
@@ -103,7 +82,7 @@ class LocalSkimAttention(nn.Module):
 
 
 class LongSkimformer(nn.Module):
-    """The encoder: attention from layout within a window, shared by all text layers."""
+    """The encoder: attention from layout within a window, shared by all text layers. Weights start as RoBERTa's."""
 
     def __init__(self, config: LongSkimformerConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
@@ -117,17 +96,8 @@ class LongSkimformer(nn.Module):
         self.layout_embedding = BoxEmbedding(config.layout_hidden, config.max_2d, config.dropout, _EPSILON)
         self.contextualiser = nn.ModuleList(_contextualiser_layer(config) for _ in range(config.contextualiser_layers))
         self.skim_attention = LocalSkimAttention(config)
-        self.layers = nn.ModuleList(
-            SharedAttentionLayer(
-                config.hidden,
-                config.heads,
-                config.head_size,
-                feed_forward=config.feed_forward,
-                dropout=config.dropout,
-                epsilon=_EPSILON,
-            )
-            for _ in range(config.layers)
-        )
+        self.layers = shared_attention_layers(config, _EPSILON)
+        initialise(self, config.hidden)
 
     def forward(self, batch: Batch) -> Encoded:
         attention = self.skim_band(batch)
@@ -166,13 +136,6 @@ def _contextualiser_layer(config: LongSkimformerConfig) -> EncoderLayer:
     )
 
 
-def build(config: LongSkimformerConfig, *, vocab_size: int, pad_id: int) -> LongSkimformer:
-    """A LongSkimformer with RoBERTa's initial weights."""
-    encoder = LongSkimformer(config, vocab_size=vocab_size, pad_id=pad_id)
-    initialise(encoder, config.hidden)
-    return encoder
-
-
 ARCHITECTURE = Architecture(
     name="longskimformer",
     config=LongSkimformerConfig,
@@ -194,6 +157,6 @@ ARCHITECTURE = Architecture(
         ),
         "base": LongSkimformerConfig(),
     },
-    build=build,
+    build=LongSkimformer,
     initialise=initialise,
 )

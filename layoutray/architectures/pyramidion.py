@@ -41,9 +41,10 @@ Departures from the paper:
   computes exactly what the trained encoder computes.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, cast
+from typing import ClassVar, Literal, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -51,7 +52,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from layoutray import registry
-from layoutray.architectures import Architecture, check_heads, check_ranges, check_winding, text_encoder
+from layoutray.architectures import Architecture, EncoderConfig, check_heads, check_winding, text_encoder
 from layoutray.errors import InputError
 from layoutray.nn import layout_input
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
@@ -62,23 +63,17 @@ from layoutray.nn.pooling_layer import Pooling, PoolingKind, PoolingMethod
 from layoutray.nn.positions import sinusoids
 from layoutray.nn.token_pooling import HalvingSettings, PairingName
 from layoutray.nn.token_scoring import ScorerName
-from layoutray.nn.weight_names.pyramidion import FROM_PEER
+from layoutray.nn.weight_names.bert import PYRAMIDION_FROM_PEER
 from layoutray.tensors import Batch, Encoded
 
 
 @dataclass(frozen=True, kw_only=True)
-class PyramidionConfig:
+class PyramidionConfig(EncoderConfig):
     """The defaults are the paper's DeepPyramidion.
 
     Attributes:
         core: the trained encoder to start from (`bert`, `roberta`); `none` trains from scratch, as in the paper.
         hidden: width d of the states; must be even.
-        layers: number of encoder layers.
-        heads: attention heads per layer.
-        feed_forward: inner width of feed-forward blocks.
-        dropout: on embeddings, updates and heads.
-        attention_dropout: on attention probabilities.
-        max_length: maximum length of a text in tokens.
         encoder: the encoder of the family, or a plug-in; see the module's docstring.
         layout: layout embedding in the input: Skimformer's (`boxes`), LAMBERT's (`winding`), or `none`, as in the
             paper.
@@ -101,12 +96,8 @@ class PyramidionConfig:
     """
 
     core: Literal["none", "bert", "roberta"] = "none"
-    hidden: int = 768
     layers: int = 6
     heads: int = 8
-    feed_forward: int = 3072
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
     max_length: int = 8192
     encoder: str = "deep_pyramidion"
     layout: layout_input.LayoutInputName = "none"
@@ -124,8 +115,10 @@ class PyramidionConfig:
     segments: int = 2
     norm_epsilon: float = 1e-5
 
+    smallest: ClassVar[Mapping[str, int]] = {"hidden": 4, "block": 0}
+
     def __post_init__(self) -> None:
-        check_ranges(self, smallest={"hidden": 4, "block": 0})
+        super().__post_init__()
         check_heads(self, "hidden", "heads")
         if self.hidden % 2:
             raise InputError(f"hidden is {self.hidden}; it must be even: positions are half sines, half cosines")
@@ -211,7 +204,7 @@ class CoreInput(nn.Module):
 
 
 class Pyramidion(nn.Module):
-    """The encoder: attention layers, some of them followed by pooling."""
+    """The encoder: attention layers, some of them followed by pooling. Weights start as fairseq's."""
 
     def __init__(self, config: PyramidionConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
@@ -235,6 +228,7 @@ class Pyramidion(nn.Module):
             }
         )
         self.has_mixture = any(cast(Pooling, pool).method != "max" for pool in self.pools.values())
+        initialise_as_fairseq(self, config.hidden)
 
     def forward(self, batch: Batch) -> Encoded:
         if not self.parity:
@@ -294,13 +288,6 @@ def _layer(config: PyramidionConfig) -> EncoderLayer:
     )
 
 
-def build(config: PyramidionConfig, *, vocab_size: int, pad_id: int) -> Pyramidion:
-    """The encoder with fairseq's initial weights."""
-    encoder = Pyramidion(config, vocab_size=vocab_size, pad_id=pad_id)
-    initialise_as_fairseq(encoder, config.hidden)
-    return encoder
-
-
 ARCHITECTURE = Architecture(
     name="pyramidion",
     config=PyramidionConfig,
@@ -323,11 +310,11 @@ ARCHITECTURE = Architecture(
         ),
         "base": PyramidionConfig(),
     },
-    build=build,
+    build=Pyramidion,
     initialise=initialise_as_fairseq,
     # Pooling drops words, which then get no label. The layout embedding distinguishes this encoder from a BERT.
     tagging={"encoder": "blockwise", "layout": "winding"},
     # An encoder that was trained without pooling has no scorers.
     may_lack=("pools.",),
-    inherits={"hf": text_encoder(FROM_PEER)},
+    inherits={"hf": text_encoder(PYRAMIDION_FROM_PEER)},
 )

@@ -17,55 +17,44 @@ Departures from the paper, which only states that the embeddings are added; all 
 `start = "gentle"`, which is ours, is for a training that has a trained BERT but no trained Skimformer.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import ClassVar, Literal, cast
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
+from layoutray.architectures import Architecture, EncoderConfig, Parent, check_heads
 from layoutray.nn.attention import VisibleKeys
 from layoutray.nn.block import LAYER_NORM_EPSILON, bert_layers, packed_layers, packed_layers_of_targets
 from layoutray.nn.gentle import scale_down
 from layoutray.nn.initialise import initialise
 from layoutray.nn.weight_names.bert import FROM_PEER
-from layoutray.nn.weight_names.skim_embeddings import FROM_SKIMFORMER
+from layoutray.nn.weight_names.skim_attention import SKIM_EMBEDDINGS_FROM_SKIMFORMER
 from layoutray.tensors import BOX_GRID, Batch, Encoded
 
 
 @dataclass(frozen=True, kw_only=True)
-class SkimEmbeddingsConfig:
+class SkimEmbeddingsConfig(EncoderConfig):
     """The defaults are BERT-base with the paper's Skimformer.
 
     Attributes:
         start: `paper` draws tables as BERT's; `gentle` takes a hundredth of that, so that the new layout term is small
             beside trained text embeddings.
-        hidden: width d of the states.
         layout_hidden: width e of Skimformer's tables.
-        layers: number of layers.
-        heads: attention heads per layer.
-        feed_forward: inner width of feed-forward blocks.
-        dropout: on embeddings, updates and heads.
-        attention_dropout: on attention probabilities.
         max_2d: size of the coordinate tables, above `BOX_GRID`.
-        max_length: maximum length of a window in tokens; size of the position table.
         segments: size of the segment table, of which only the first row is used.
     """
 
     start: Literal["paper", "gentle"] = "paper"
-    hidden: int = 768
     layout_hidden: int = 768
-    layers: int = 12
-    heads: int = 12
-    feed_forward: int = 3072
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
     max_2d: int = 1024
-    max_length: int = 512
     segments: int = 2
 
+    smallest: ClassVar[Mapping[str, int]] = {"max_2d": BOX_GRID + 1}
+
     def __post_init__(self) -> None:
-        check_ranges(self, smallest={"max_2d": BOX_GRID + 1})
+        super().__post_init__()
         check_heads(self, "hidden", "heads")
 
 
@@ -88,7 +77,7 @@ class ProjectedBoxes(nn.Module):
 
 
 class SkimEmbeddings(nn.Module):
-    """BERT with projected box embeddings in its input."""
+    """BERT with projected box embeddings in its input. Weights start as BERT's, coordinate tables as `start` says."""
 
     def __init__(self, config: SkimEmbeddingsConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
@@ -102,6 +91,9 @@ class SkimEmbeddings(nn.Module):
         self.norm = nn.LayerNorm(config.hidden, eps=LAYER_NORM_EPSILON)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = bert_layers(config)
+        initialise(self, config.hidden)
+        if config.start == "gentle":
+            scale_down(cast(nn.Embedding, table) for table in self.boxes.tables.values())
 
     def forward(self, batch: Batch) -> Encoded:
         states = self.embed(batch)
@@ -125,15 +117,6 @@ class SkimEmbeddings(nn.Module):
         return self.dropout(self.norm(text + self.segment_embedding.weight[0] + self.boxes(batch.boxes)))
 
 
-def build(config: SkimEmbeddingsConfig, *, vocab_size: int, pad_id: int) -> SkimEmbeddings:
-    """The encoder with BERT's initial weights, and coordinate tables as `start` says."""
-    encoder = SkimEmbeddings(config, vocab_size=vocab_size, pad_id=pad_id)
-    initialise(encoder, config.hidden)
-    if config.start == "gentle":
-        scale_down(cast(nn.Embedding, table) for table in encoder.boxes.tables.values())
-    return encoder
-
-
 ARCHITECTURE = Architecture(
     name="skim_embeddings",
     config=SkimEmbeddingsConfig,
@@ -143,10 +126,10 @@ ARCHITECTURE = Architecture(
         "minilm": SkimEmbeddingsConfig(start="gentle", hidden=384, layout_hidden=384, layers=6, feed_forward=1536),
         "base": SkimEmbeddingsConfig(),
     },
-    build=build,
+    build=SkimEmbeddings,
     initialise=initialise,
     inherits={
-        "skimformer": Parent(FROM_SKIMFORMER, fixed={"layout": "boxes"}),
+        "skimformer": Parent(SKIM_EMBEDDINGS_FROM_SKIMFORMER, fixed={"layout": "boxes"}),
         "hf": Parent(
             FROM_PEER,
             fixed={"model_type": "bert", "norm_epsilon": LAYER_NORM_EPSILON},

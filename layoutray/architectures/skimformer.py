@@ -34,10 +34,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
+from layoutray.architectures import Architecture, Parent, SkimConfig
 from layoutray.errors import InputError
-from layoutray.nn.attention import SelfAttention
-from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, SharedAttentionLayer
+from layoutray.nn.block import LAYER_NORM_EPSILON, shared_attention_layers
 from layoutray.nn.gentle import scale_down
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import (
@@ -48,9 +47,9 @@ from layoutray.nn.layout_embedding import (
     UniformBoxEmbedding,
     draw_waves,
 )
-from layoutray.nn.skim_attention import CONTEXTUALISER_MASKS, Contextualiser, PackedSkimAttention, SkimAttention
-from layoutray.nn.weight_names.skimformer import FROM_PEER
-from layoutray.tensors import BOX_GRID, Batch, Encoded, Packing
+from layoutray.nn.skim_attention import Contextualiser, ContextualiserMask, PackedSkimAttention, SkimAttention
+from layoutray.nn.weight_names.skim_attention import SKIMFORMER_FROM_PEER
+from layoutray.tensors import Batch, Encoded, Packing
 
 _NEAR_X, _NEAR_Y = (20.0, 500.0), (5.0, 200.0)
 """Shortest and longest distance, on the grid of 1,000, over which attention falls with `start = "local"`."""
@@ -59,24 +58,12 @@ _LIKE = 6.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class SkimformerConfig:
+class SkimformerConfig(SkimConfig):
     """The defaults are the paper's Skimformer with contextualised layout (113 M parameters with the masked-LM head).
 
     Attributes:
-        hidden: width d of text states.
-        layout_hidden: width e of layout embeddings (Eq. 2).
-        layers: number of text layers.
-        heads: attention heads H of Skim-Attention and thus of every text layer (Eq. 3).
         head_size: size a of a head's values.
-        skim_head_size: size s of a head's queries and keys (Eq. 3).
-        feed_forward: inner width F of feed-forward blocks, in text layers and in the contextualiser.
-        dropout: on embeddings, updates and heads.
-        attention_dropout: on attention probabilities.
-        max_2d: size of the coordinate tables, above `BOX_GRID` (Eq. 2).
-        max_length: maximum length of a window in tokens; size of the position table in the 1-D variant.
         segments: size of the segment table, of which only the first row is used; kept for the paper's parameter count.
-        contextualiser_layers: 2 is the paper's "Contextualised", 0 its ablation "Layout" (Table 3).
-        contextualiser_heads: attention heads of the contextualiser.
         contextualiser_mask: `masked` hides padding from the contextualiser; `reference_parity` does not, as in the
             release.
         layout: input of the layout embedding (Table 3): the box (`boxes`), its centre (`degraded`), no layout
@@ -86,30 +73,16 @@ class SkimformerConfig:
             needs layout `boxes`.
     """
 
-    hidden: int = 768
-    layout_hidden: int = 768
-    layers: int = 12
-    heads: int = 12
     head_size: int = 64
-    skim_head_size: int = 64
-    feed_forward: int = 3072
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
-    max_2d: int = 1024
-    max_length: int = 512
     segments: int = 2
-    contextualiser_layers: int = 2
-    contextualiser_heads: int = 12
-    contextualiser_mask: Literal["masked", "reference_parity"] = "masked"
+    contextualiser_mask: ContextualiserMask = "masked"
     layout: Literal["boxes", "degraded", "uniform", "1d"] = "boxes"
     start: Literal["paper", "local"] = "paper"
 
     def __post_init__(self) -> None:
         if self.start == "local" and self.layout != "boxes":
             raise InputError(f"start is 'local' and layout is {self.layout!r}; it must be 'boxes' with this start")
-        check_ranges(self, smallest={"max_2d": BOX_GRID + 1, "contextualiser_layers": 0})
-        if self.contextualiser_layers:
-            check_heads(self, "layout_hidden", "contextualiser_heads")
+        super().__post_init__()
         if self.layout == "1d" and self.contextualiser_layers:
             raise InputError(
                 f"contextualiser_layers is {self.contextualiser_layers}; "
@@ -118,7 +91,10 @@ class SkimformerConfig:
 
 
 class Skimformer(nn.Module):
-    """The encoder: attention from layout, shared by all text layers."""
+    """The encoder: attention from layout, shared by all text layers.
+
+    Weights start as BERT's, those of the layout as `start` says.
+    """
 
     def __init__(self, config: SkimformerConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
@@ -130,19 +106,16 @@ class Skimformer(nn.Module):
         self.text_norm = nn.LayerNorm(config.hidden, eps=LAYER_NORM_EPSILON)
         self.text_dropout = nn.Dropout(config.dropout)
         self.layout_embedding = _layout_embedding(config)
-        self.contextualiser = Contextualiser(
-            [_contextualiser_layer(config) for _ in range(config.contextualiser_layers)],
-            CONTEXTUALISER_MASKS[config.contextualiser_mask],
-        )
-        self.skim_attention = SkimAttention(
-            config.layout_hidden, config.heads, config.skim_head_size, config.attention_dropout
-        )
-        self.layers = nn.ModuleList(
-            SharedAttentionLayer(
-                config.hidden, config.heads, config.head_size, feed_forward=config.feed_forward, dropout=config.dropout
-            )
-            for _ in range(config.layers)
-        )
+        self.contextualiser = Contextualiser(config, config.dropout, config.attention_dropout)
+        self.skim_attention = SkimAttention(config, config.attention_dropout)
+        self.layers = shared_attention_layers(config, LAYER_NORM_EPSILON)
+        initialise(self, config.hidden)
+        if config.start == "local":
+            boxes = cast(BoxTables, self.layout_embedding)
+            draw_waves(boxes.x, *_NEAR_X)
+            draw_waves(boxes.y, *_NEAR_Y)
+            scale_down((boxes.width, boxes.height))
+            self.skim_attention.attend_to_similar(_LIKE)
 
     def forward(self, batch: Batch) -> Encoded:
         if batch.packing is not None:
@@ -193,27 +166,6 @@ def _layout_embedding(config: SkimformerConfig) -> nn.Module:
             return SequenceEmbedding(config.layout_hidden, config.max_length, config.dropout)
 
 
-def _contextualiser_layer(config: SkimformerConfig) -> EncoderLayer:
-    attention = SelfAttention(config.layout_hidden, config.contextualiser_heads, config.attention_dropout)
-    return EncoderLayer(attention, config.layout_hidden, feed_forward=config.feed_forward, dropout=config.dropout)
-
-
-def build(config: SkimformerConfig, *, vocab_size: int, pad_id: int) -> Skimformer:
-    """A Skimformer with BERT's initial weights, and those of its layout as `start` says."""
-    encoder = Skimformer(config, vocab_size=vocab_size, pad_id=pad_id)
-    initialise(encoder, config.hidden)
-    if config.start == "local":
-        _start_locally(cast(BoxTables, encoder.layout_embedding), encoder.skim_attention)
-    return encoder
-
-
-def _start_locally(boxes: BoxTables, attention: SkimAttention) -> None:
-    draw_waves(boxes.x, *_NEAR_X)
-    draw_waves(boxes.y, *_NEAR_Y)
-    scale_down((boxes.width, boxes.height))
-    attention.attend_to_similar(_LIKE)
-
-
 ARCHITECTURE = Architecture(
     name="skimformer",
     config=SkimformerConfig,
@@ -233,21 +185,15 @@ ARCHITECTURE = Architecture(
             hidden=256, layout_hidden=256, layers=4, heads=4, feed_forward=1024, contextualiser_heads=4
         ),
         "minilm": SkimformerConfig(
-            start="local",
-            hidden=384,
-            layout_hidden=384,
-            layers=6,
-            head_size=32,
-            skim_head_size=32,
-            feed_forward=1536,
+            start="local", hidden=384, layout_hidden=384, layers=6, head_size=32, skim_head_size=32, feed_forward=1536
         ),
         "base": SkimformerConfig(),
     },
-    build=build,
+    build=Skimformer,
     initialise=initialise,
     inherits={
         "hf": Parent(
-            FROM_PEER,
+            SKIMFORMER_FROM_PEER,
             fixed={"model_type": "bert", "norm_epsilon": LAYER_NORM_EPSILON},
             shared={name: name for name in ("layers", "heads")},
         )

@@ -32,19 +32,19 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from layoutray.architectures import Architecture, Parent, check_heads, check_ranges
-from layoutray.nn.attention import SelfAttention, VisibleKeys
-from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer, bert_layers
+from layoutray.architectures import Architecture, Parent, SkimConfig, check_heads
+from layoutray.nn.attention import VisibleKeys
+from layoutray.nn.block import LAYER_NORM_EPSILON, bert_layers
 from layoutray.nn.gathered_attention import key_lists
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding, BoxTables
-from layoutray.nn.skim_attention import CONTEXTUALISER_MASKS, Contextualiser, SkimAttention
-from layoutray.nn.weight_names.skimming_mask import FROM_CORE, FROM_SKIMFORMER
-from layoutray.tensors import BOX_GRID, Batch, Encoded
+from layoutray.nn.skim_attention import Contextualiser, ContextualiserMask, SkimAttention
+from layoutray.nn.weight_names.skim_attention import SKIMMING_MASK_FROM_CORE, SKIMMING_MASK_FROM_SKIMFORMER
+from layoutray.tensors import Batch, Encoded
 
 
 @dataclass(frozen=True, kw_only=True)
-class SkimmingMaskConfig:
+class SkimmingMaskConfig(SkimConfig):
     """The defaults are BERT-base with the paper's Skimformer as skimmer and the paper's k.
 
     Attributes:
@@ -53,19 +53,7 @@ class SkimmingMaskConfig:
         attention: `dense` computes all scores and masks most; `gathered` computes those of the keys that a block of
             queries sees.
         block: number of queries that share a list of keys in `gathered`.
-        hidden: width of text states.
-        layers: number of text layers.
-        heads: attention heads of the text layers, and of Skim-Attention.
-        feed_forward: inner width of feed-forward blocks.
-        dropout: on embeddings, updates and heads.
-        attention_dropout: on attention probabilities of the text layers.
-        max_length: maximum length of a window in tokens; size of the position table.
         segments: size of the segment table, of which only the first row is used.
-        max_2d: size of the coordinate tables, above `BOX_GRID`.
-        layout_hidden: width of layout embeddings.
-        skim_head_size: size of a skim head's queries and keys.
-        contextualiser_layers: layers of the contextualiser; 0 means no contextualised layout.
-        contextualiser_heads: attention heads of the contextualiser.
         contextualiser_mask: `masked` hides padding from the contextualiser; `reference_parity` does not, as in the
             release.
     """
@@ -74,26 +62,12 @@ class SkimmingMaskConfig:
     top_k: int = 128
     attention: Literal["dense", "gathered"] = "dense"
     block: int = 64
-    hidden: int = 768
-    layers: int = 12
-    heads: int = 12
-    feed_forward: int = 3072
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
-    max_length: int = 512
     segments: int = 2
-    max_2d: int = 1024
-    layout_hidden: int = 768
-    skim_head_size: int = 64
-    contextualiser_layers: int = 2
-    contextualiser_heads: int = 12
-    contextualiser_mask: Literal["masked", "reference_parity"] = "masked"
+    contextualiser_mask: ContextualiserMask = "masked"
 
     def __post_init__(self) -> None:
-        check_ranges(self, smallest={"max_2d": BOX_GRID + 1, "contextualiser_layers": 0})
+        super().__post_init__()
         check_heads(self, "hidden", "heads")
-        if self.contextualiser_layers:
-            check_heads(self, "layout_hidden", "contextualiser_heads")
 
 
 class Skimmer(nn.Module):
@@ -102,11 +76,8 @@ class Skimmer(nn.Module):
     def __init__(self, config: SkimmingMaskConfig) -> None:
         super().__init__()
         self.layout_embedding = BoxEmbedding(config.layout_hidden, config.max_2d, 0.0)
-        self.contextualiser = Contextualiser(
-            [_layout_layer(config) for _ in range(config.contextualiser_layers)],
-            CONTEXTUALISER_MASKS[config.contextualiser_mask],
-        )
-        self.skim_attention = SkimAttention(config.layout_hidden, config.heads, config.skim_head_size, 0.0)
+        self.contextualiser = Contextualiser(config, 0.0, 0.0)
+        self.skim_attention = SkimAttention(config, 0.0)
         self.requires_grad_(False)
 
     @torch.no_grad()
@@ -117,7 +88,10 @@ class Skimmer(nn.Module):
 
 
 class SkimmingMask(nn.Module):
-    """BERT or LayoutLM that attends only to the keys selected by Skim-Attention."""
+    """BERT or LayoutLM that attends only to the keys selected by Skim-Attention.
+
+    All weights start as BERT's, those of the skimmer too.
+    """
 
     def __init__(self, config: SkimmingMaskConfig, *, vocab_size: int, pad_id: int) -> None:
         super().__init__()
@@ -134,6 +108,7 @@ class SkimmingMask(nn.Module):
         self.norm = nn.LayerNorm(config.hidden, eps=LAYER_NORM_EPSILON)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = bert_layers(config)
+        initialise(self, config.hidden)
 
     def forward(self, batch: Batch) -> Encoded:
         seen = skimming_mask(self.skim(batch), batch.mask, self.top_k)
@@ -165,18 +140,6 @@ def skimming_mask(
     return torch.zeros_like(attention, dtype=torch.bool).scatter_(-1, best, True) & mask[:, None, None, :]
 
 
-def _layout_layer(config: SkimmingMaskConfig) -> EncoderLayer:
-    attention = SelfAttention(config.layout_hidden, config.contextualiser_heads, 0.0)
-    return EncoderLayer(attention, config.layout_hidden, feed_forward=config.feed_forward, dropout=0.0)
-
-
-def build(config: SkimmingMaskConfig, *, vocab_size: int, pad_id: int) -> SkimmingMask:
-    """The encoder with BERT's initial weights, including the skimmer, until trained weights are loaded."""
-    encoder = SkimmingMask(config, vocab_size=vocab_size, pad_id=pad_id)
-    initialise(encoder, config.hidden)
-    return encoder
-
-
 ARCHITECTURE = Architecture(
     name="skimming_mask",
     config=SkimmingMaskConfig,
@@ -197,16 +160,16 @@ ARCHITECTURE = Architecture(
         "minilm": SkimmingMaskConfig(hidden=384, layers=6, feed_forward=1536, layout_hidden=384, skim_head_size=32),
         "base": SkimmingMaskConfig(),
     },
-    build=build,
+    build=SkimmingMask,
     initialise=initialise,
     inherits={
         "skimformer": Parent(
-            FROM_SKIMFORMER,
+            SKIMMING_MASK_FROM_SKIMFORMER,
             fixed={"layout": "boxes"},
             shared={name: name for name in ("heads", "contextualiser_layers", "contextualiser_heads")},
         ),
         "hf": Parent(
-            FROM_CORE,
+            SKIMMING_MASK_FROM_CORE,
             fixed={"norm_epsilon": LAYER_NORM_EPSILON},
             shared={"model_type": "core", "layers": "layers", "heads": "heads"},
         ),

@@ -1,7 +1,7 @@
 """Scaled dot-product attention.
 
 An `AttentionScorer` is handed to attention. It says which keys a query sees and what is added to the scores, and sums
-the values. `VisibleKeys` and `BiasedScores` are here; each other kind is beside its mathematics.
+the values. `VisibleKeys` is here; each other kind is beside its mathematics.
 """
 
 import math
@@ -40,40 +40,24 @@ class AttentionScorer(Protocol):
 
 @dataclass(frozen=True)
 class VisibleKeys:
-    """Keys are visible or hidden.
+    """Keys are visible or hidden; the scores of visible ones may have a bias.
 
     Attributes:
-        mask: True on visible keys.
+        mask: True on visible keys; or numbers that are added to the scores, on hidden keys so low that they get weight
+            0.
     """
 
-    mask: Bool[Tensor, "#batch #heads #queries keys"]
+    mask: Bool[Tensor, "#batch #heads #queries keys"] | Float[Tensor, "#batch #heads #queries keys"]
 
     @classmethod
     def of_all_queries(cls, mask: Bool[Tensor, "batch keys"]) -> "VisibleKeys":
         """All queries and heads see the same keys."""
         return cls(mask[:, None, None, :])
 
-    def context(
-        self, query: Float[Tensor, "batch heads queries size"], memory: KeysAndValues, dropout: nn.Dropout
-    ) -> Float[Tensor, "batch heads queries size"]:
-        """See `AttentionScorer`."""
-        return weighted_values(query, memory, self.mask, dropout)
-
-
-@dataclass(frozen=True)
-class BiasedScores:
-    """A bias is added to the scores.
-
-    Attributes:
-        bias: one number for each pair of tokens and each head; a hidden key's is so low that it gets weight 0.
-    """
-
-    bias: Float[Tensor, "#batch heads queries keys"]
-
     @classmethod
-    def of_visible_keys(
+    def with_bias(
         cls, bias: Float[Tensor, "batch heads queries keys"], mask: Bool[Tensor, "batch keys"]
-    ) -> "BiasedScores":
+    ) -> "VisibleKeys":
         """`bias` on the keys where `mask` is True; all others are hidden."""
         return cls(bias.masked_fill(~mask[:, None, None, :], _MASKED_SCORE))
 
@@ -81,7 +65,7 @@ class BiasedScores:
         self, query: Float[Tensor, "batch heads queries size"], memory: KeysAndValues, dropout: nn.Dropout
     ) -> Float[Tensor, "batch heads queries size"]:
         """See `AttentionScorer`."""
-        return weighted_values(query, memory, self.bias, dropout)
+        return weighted_values(query, memory, self.mask, dropout)
 
 
 def attention_probabilities(

@@ -43,13 +43,6 @@ class BeamSearchSettings:
     def __post_init__(self) -> None:
         if self.beams < 1:
             raise InputError(f"beams is {self.beams}; it must be at least 1")
-        if self.no_repeat < 0:
-            raise InputError(f"no_repeat is {self.no_repeat}; it must be at least 0")
-        if not 0 <= self.min_length <= self.max_length:
-            raise InputError(
-                f"min_length is {self.min_length}; "
-                f"it must be at least 0 and at most max_length, which is {self.max_length}"
-            )
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,11 @@ def bert_layers(config: Any) -> nn.ModuleList:
     )
 
 
+def shared_attention_layers(config: Any, epsilon: float) -> nn.ModuleList:
+    """The text layers of a Skimformer with the architecture's `config`."""
+    return nn.ModuleList(SharedAttentionLayer(config, epsilon) for _ in range(config.layers))
+
+
 def packed_layers(
     layers: nn.ModuleList, states: Float[Tensor, "1 tokens width"], packing: Packing
 ) -> Float[Tensor, "1 tokens width"]:
@@ -134,26 +139,16 @@ class SharedAttentionLayer(nn.Module):
     """A BERT layer that is given its attention probabilities: it has values and feed-forward, no queries and keys.
 
     Args:
-        width: size of the states.
-        head_size: size of each head's values.
+        config: of the architecture; its `head_size` is the size of each head's values.
     """
 
-    def __init__(
-        self,
-        width: int,
-        heads: int,
-        head_size: int,
-        *,
-        feed_forward: int,
-        dropout: float,
-        epsilon: float = LAYER_NORM_EPSILON,
-    ) -> None:
+    def __init__(self, config: Any, epsilon: float) -> None:
         super().__init__()
-        self.heads = heads
-        self.value = nn.Linear(width, heads * head_size)
-        self.output = nn.Linear(heads * head_size, width)
-        self.join = AddAndNorm(width, dropout, epsilon)
-        self.feed_forward = FeedForward(width, feed_forward, dropout, epsilon)
+        self.heads = config.heads
+        self.value = nn.Linear(config.hidden, config.heads * config.head_size)
+        self.output = nn.Linear(config.heads * config.head_size, config.hidden)
+        self.join = AddAndNorm(config.hidden, config.dropout, epsilon)
+        self.feed_forward = FeedForward(config.hidden, config.feed_forward, config.dropout, epsilon)
 
     def forward(
         self, states: Float[Tensor, "batch length width"], attend: ApplyAttention, queries: Tensor | None = None

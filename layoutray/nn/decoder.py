@@ -108,10 +108,7 @@ class DecoderLayer(nn.Module):
         self.feed_forward = FeedForward(width, config.feed_forward, config.dropout, _EPSILON, functional.relu)
 
     def forward(
-        self,
-        states: Float[Tensor, "hypotheses steps width"],
-        text: AttentionSource,
-        document: AttentionSource,
+        self, states: Float[Tensor, "hypotheses steps width"], text: AttentionSource, document: AttentionSource
     ) -> Float[Tensor, "hypotheses steps width"]:
         """The states after this layer. The hypotheses of a document are consecutive rows.
 

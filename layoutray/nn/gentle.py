@@ -18,36 +18,38 @@ def scale_down(tables: Iterable[nn.Embedding]) -> None:
         table.weight.mul_(GENTLE)
 
 
+@torch.no_grad()
+def set_to_zero(part: nn.Module) -> None:
+    """Set all parameters of `part` to zero."""
+    for parameter in part.parameters():
+        parameter.zero_()
+
+
+@torch.no_grad()
+def start_small(adapter: nn.Linear) -> None:
+    """Scale the drawn weights down, to zero if `adapter` is a `GentleAdapter`, and set the bias to zero."""
+    adapter.weight.mul_(0 if isinstance(adapter, GentleAdapter) else GENTLE)
+    adapter.bias.zero_()
+
+
 class GentleAdapter(nn.Linear):
-    """W ℓ / √n + b for a layout embedding ℓ of n numbers, with a W and a b that start at zero after `reset`.
+    """W ℓ / √n + b for a layout embedding ℓ of n numbers, with a W and a b that start at zero (`set_to_zero`).
 
     All n numbers of ℓ can push in one direction. Without the division, a step of Adam moves W ℓ up to n times as far as
     it moves a text embedding.
     """
-
-    @torch.no_grad()
-    def reset(self) -> None:
-        """Set W and b to zero."""
-        self.weight.zero_()
-        self.bias.zero_()
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002  (nn.Linear's name)
         return super().forward(input / math.sqrt(self.in_features))
 
 
 class GentleUpdate(nn.Module):
-    """x + Dropout(W u + b), with a W that starts small and a b that starts at zero; there is no LayerNorm."""
+    """x + Dropout(W u + b), with a W and a b that `start_small`; there is no LayerNorm."""
 
     def __init__(self, width: int, dropout: float) -> None:
         super().__init__()
         self.adapter = nn.Linear(width, width)
         self.dropout = nn.Dropout(dropout)
-
-    @torch.no_grad()
-    def reset(self) -> None:
-        """Scale the drawn W down, and set b to zero."""
-        self.adapter.weight.mul_(GENTLE)
-        self.adapter.bias.zero_()
 
     def forward(
         self, states: Float[Tensor, "batch length width"], update: Float[Tensor, "batch length width"]

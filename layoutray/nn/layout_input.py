@@ -6,12 +6,11 @@ from scratch on 533 receipts, loses eight points of F1 (boxes) and three (windin
 
 from typing import Literal
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from layoutray.errors import InputError
-from layoutray.nn.gentle import GENTLE, GentleAdapter
+from layoutray.nn.gentle import GENTLE, GentleAdapter, start_small
 from layoutray.nn.layout_embedding import BoxEmbedding
 from layoutray.nn.winding_embedding import WindingEmbedding, page_scaled
 from layoutray.tensors import BOX_GRID, Batch
@@ -44,16 +43,7 @@ class WindingInput(nn.Module):
         super().__init__()
         self.embedding = WindingEmbedding(width, "paper")
         self.adapter = (nn.Linear if adapter == "plain" else GentleAdapter)(width, width)
-        self.reset()
-
-    @torch.no_grad()
-    def reset(self) -> None:
-        """Scale the drawn weights of L down, to zero if it is gentle, and set its bias to zero."""
-        if isinstance(self.adapter, GentleAdapter):
-            self.adapter.reset()
-        else:
-            self.adapter.weight.mul_(GENTLE)
-            self.adapter.bias.zero_()
+        start_small(self.adapter)
 
     def forward(self, batch: Batch) -> Float[Tensor, "batch length width"]:
         """Raises InputError if the batch has no page sizes."""

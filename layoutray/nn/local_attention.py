@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import torch
 from einops import rearrange
 from jaxtyping import Bool, Float, Shaped
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
-from layoutray.nn.attention import split_heads
+from layoutray.nn.attention import MultiHeadAttention, split_heads
 
 
 def banded_probabilities(
@@ -66,25 +66,19 @@ def dense_matrix(
     return rearrange(spread, "batch heads blocks reach keys -> batch heads (blocks reach) keys")[..., reach:-reach]
 
 
-class LocalSelfAttention(nn.Module):
+class LocalSelfAttention(MultiHeadAttention):
     """Multi-head self-attention within a sliding window, with output projection, without residual and norm."""
 
     def __init__(self, width: int, heads: int, reach: int, dropout: float) -> None:
-        super().__init__()
-        self.heads = heads
+        super().__init__(width, heads, dropout)
         self.reach = reach
-        self.query = nn.Linear(width, width)
-        self.key = nn.Linear(width, width)
-        self.value = nn.Linear(width, width)
-        self.output = nn.Linear(width, width)
-        self.dropout = nn.Dropout(dropout)
 
     def forward(
         self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"]
     ) -> Float[Tensor, "batch length width"]:
-        query, key, value = (split_heads(project(states), self.heads) for project in (self.query, self.key, self.value))
-        context = banded_context(self.dropout(banded_probabilities(query, key, mask, self.reach)), value)
-        return self.output(rearrange(context, "batch heads length size -> batch length (heads size)"))
+        key, value = self.keys_and_values(states)
+        probabilities = banded_probabilities(split_heads(self.query(states), self.heads), key, mask, self.reach)
+        return self.join_heads(banded_context(self.dropout(probabilities), value))
 
 
 def to_blocks(

@@ -35,7 +35,7 @@ def relative_buckets(distance: Int[Tensor, "*any"], farthest: int, buckets: int 
 
 
 class RelativeBias(nn.Module):
-    """The sum of three biases. Their tables start at zero, which leaves a trained encoder unchanged at first.
+    """The sum of three biases. Encoders set the tables to zero, which leaves a trained encoder unchanged at first.
 
     Args:
         scale: factor of the tables. A step of Adam changes each number of a table by about the learning rate, so the
@@ -48,12 +48,6 @@ class RelativeBias(nn.Module):
         self.sequential = nn.Embedding(BUCKETS, heads)
         self.horizontal = nn.Embedding(BUCKETS, heads)
         self.vertical = nn.Embedding(BUCKETS, heads)
-
-    @torch.no_grad()
-    def reset(self) -> None:
-        """Set all tables to zero."""
-        for table in (self.sequential, self.horizontal, self.vertical):
-            table.weight.zero_()
 
     def forward(self, boxes: Float[Tensor, "batch length 4"]) -> Float[Tensor, "batch heads length length"]:
         """The bias of each query (rows) and key (columns); boxes are in units of the page's longer side."""

@@ -1,26 +1,33 @@
 """Attention computed from layout alone ("Skim-Attention", arXiv:2109.01078): parts shared by its dense models."""
 
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from layoutray.nn.attention import VisibleKeys, attention_probabilities, split_heads
+from layoutray.nn.attention import SelfAttention, VisibleKeys, attention_probabilities, split_heads
 from layoutray.nn.block import EncoderLayer, packed_layers
 from layoutray.nn.packed_attention import by_window, in_one_row, in_windows
 from layoutray.tensors import Packing
 
+ContextualiserMask = Literal["masked", "reference_parity"]
+"""`masked` hides padding from a contextualiser; `reference_parity` does not, as in the release."""
+
 
 class SkimAttention(nn.Module):
-    """Eq. 3: A = softmax(QKᵀ/√s) with queries and keys computed from layout embeddings."""
+    """Eq. 3: A = softmax(QKᵀ/√s) with queries and keys computed from layout embeddings.
 
-    def __init__(self, layout_width: int, heads: int, head_size: int, dropout: float) -> None:
+    Args:
+        config: of the architecture, an `architectures.SkimConfig`.
+    """
+
+    def __init__(self, config: Any, dropout: float) -> None:
         super().__init__()
-        self.heads = heads
-        self.query = nn.Linear(layout_width, heads * head_size)
-        self.key = nn.Linear(layout_width, heads * head_size)
+        self.heads = config.heads
+        self.query = nn.Linear(config.layout_hidden, config.heads * config.skim_head_size)
+        self.key = nn.Linear(config.layout_hidden, config.heads * config.skim_head_size)
         self.dropout = nn.Dropout(dropout)
 
     @torch.no_grad()
@@ -81,40 +88,32 @@ class Contextualiser(nn.Module):
     """A small transformer that contextualises layout embeddings before Skim-Attention.
 
     Args:
-        visible: maps the mask of real tokens to the mask of tokens that may be attended to.
+        config: of the architecture, an `architectures.SkimConfig` with a `contextualiser_mask`.
     """
 
-    def __init__(self, layers: Iterable[EncoderLayer], visible: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, config: Any, dropout: float, attention_dropout: float) -> None:
         super().__init__()
-        self.visible = visible
-        self.layers = nn.ModuleList(layers)
+        self.hides_padding = config.contextualiser_mask == "masked"
+        width, heads = config.layout_hidden, config.contextualiser_heads
+        self.layers = nn.ModuleList(
+            EncoderLayer(
+                SelfAttention(width, heads, attention_dropout), width, feed_forward=config.feed_forward, dropout=dropout
+            )
+            for _ in range(config.contextualiser_layers)
+        )
 
     def forward(
         self, layout: Float[Tensor, "batch length layout_width"], mask: Bool[Tensor, "batch length"]
     ) -> Float[Tensor, "batch length layout_width"]:
+        scorer = VisibleKeys.of_all_queries(mask if self.hides_padding else torch.ones_like(mask))
         for layer in self.layers:
-            layout = layer(layout, VisibleKeys.of_all_queries(self.visible(mask)))
+            layout = layer(layout, scorer)
         return layout
 
     def packed(
-        self,
-        layout: Float[Tensor, "batch length layout_width"],
-        mask: Bool[Tensor, "batch length"],
-        packing: Packing,
+        self, layout: Float[Tensor, "batch length layout_width"], mask: Bool[Tensor, "batch length"], packing: Packing
     ) -> Float[Tensor, "1 tokens layout_width"]:
         """The real tokens in one row. Padding is computed only if it is visible."""
-        if self.visible is _real_tokens:
+        if self.hides_padding:
             return packed_layers(self.layers, packing.tokens.pack(layout), packing)
         return packing.tokens.pack(self(layout, mask))
-
-
-def _real_tokens(mask: Tensor) -> Tensor:
-    return mask
-
-
-CONTEXTUALISER_MASKS: Mapping[str, Callable[[Tensor], Tensor]] = {
-    "masked": _real_tokens,
-    "reference_parity": torch.ones_like,
-}
-"""The `visible` of a contextualiser by its name in a configuration: `masked` hides padding; `reference_parity` does
-not, as in the release."""

@@ -183,11 +183,7 @@ def assemble(
     labels = () if classifier is None else read_labels(folder, config, len(classifier))
     model = checkpoint.build_model(recipe, vocabulary, labels)
     fresh = _fill(model, weights, names, file)
-    provenance = {
-        "layoutray": VERSION,
-        "imported_from": str(folder.absolute()),
-        "fresh": list(fresh),
-    }
+    provenance = {"layoutray": VERSION, "imported_from": str(folder.absolute()), "fresh": list(fresh)}
     return Checkpoint(
         recipe=recipe, labels=labels, tokenizer=vocabulary, model=model.eval(), metrics={}, provenance=provenance
     )

@@ -7,14 +7,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import AutoConfig, PreTrainedConfig
+from transformers import PreTrainedConfig
 
-from layoutray.architectures.hf import Peer
-from layoutray.architectures.lambert import Lambert, LambertConfig
-from layoutray.architectures.layoutlmv3 import LayoutLMv3, LayoutLMv3Config
+from layoutray.architectures.hf import Peer, library_config
+from layoutray.architectures.lambert import Lambert
+from layoutray.architectures.layoutlmv3 import LayoutLMv3
 from layoutray.checkpoint import Checkpoint
 from layoutray.nn.relative_bias import BIAS_SCALE
-from layoutray.nn.weight_names import NameTable, lambert, layoutlmv3, peers
+from layoutray.nn.weight_names import NameTable
+from layoutray.nn.weight_names.bert import BERT_HEAD, CLASSIFIER, KEPT_TWICE, LAYOUTLMV3, ROBERTA_HEAD, bert, peer_table
 
 _FEWEST_OF_TWO_LAYERS = 10
 """From so many labels on, the library's LayoutLMv3 has a head of two layers; ours has one."""
@@ -62,32 +63,37 @@ def library_form(loaded: Checkpoint) -> LibraryForm | None:
 
     Its LiLT needs a width that six divides.
     """
-    encoder, settings = loaded.model.encoder, loaded.recipe.arch_config
+    encoder, settings, vocabulary = loaded.model.encoder, loaded.recipe.arch_config, loaded.tokenizer
+    sizes = {"vocab_size": vocabulary.vocab_size, "pad_id": vocabulary.pad_id}
     weights = dict(loaded.model.state_dict())
     if isinstance(encoder, Peer):
         kind = settings.model_type
         if kind == "lilt" and settings.hidden % 6:
             return None
-        return LibraryForm(copy.deepcopy(encoder.model.config), lambda names: peers.table(kind, names), weights)
+        return LibraryForm(copy.deepcopy(encoder.model.config), lambda names: peer_table(kind, names), weights)
     if isinstance(encoder, Lambert) and settings.layout == settings.relative_bias == "none":
         # A LAMBERT without layout is a BERT or RoBERTa whose positions have the weight 1 − q.
         share = weights["encoder.position_dropout.share"]
         weights["encoder.position_embedding.weight"] = (1 - share) * weights["encoder.position_embedding.weight"]
-        described = _library_config(settings.core, settings, loaded)
-        return LibraryForm(described, lambda _: lambert.without_layout(settings.core), weights)
+        head = ROBERTA_HEAD if settings.core == "roberta" else BERT_HEAD
+        names = NameTable(
+            (*bert(f"{settings.core}.", "encoder."), *head, CLASSIFIER),
+            dropped=KEPT_TWICE,
+            ours_only=("encoder.position_dropout",),
+        )
+        return LibraryForm(library_config(settings.core, settings, **sizes), lambda _: names, weights)
     if isinstance(encoder, LayoutLMv3) and len(loaded.labels) < _FEWEST_OF_TWO_LAYERS:
         # The library counts positions from pad id + 1, and knows no scale of biases.
         if settings.core == "bert":
             positions = weights["encoder.position_embedding.weight"]
-            unused = positions.new_zeros(loaded.tokenizer.pad_id + 1, positions.shape[1])
+            unused = positions.new_zeros(vocabulary.pad_id + 1, positions.shape[1])
             weights["encoder.position_embedding.weight"] = torch.cat([unused, positions])
         if settings.relative_bias == "scaled":
             for name in weights:
                 if name.startswith("encoder.relative_bias."):
                     weights[name] = BIAS_SCALE * weights[name]
         more = {"coordinate_size": settings.coordinate_size, "shape_size": settings.shape_size, "visual_embed": False}
-        described = _library_config("layoutlmv3", settings, loaded, **more)
-        return LibraryForm(described, lambda _: layoutlmv3.TABLE, weights)
+        return LibraryForm(library_config("layoutlmv3", settings, **sizes, **more), lambda _: LAYOUTLMV3, weights)
     return None
 
 
@@ -95,25 +101,3 @@ def takes_boxes(loaded: Checkpoint) -> bool:
     """Whether the library's model reads boxes, under the name `bbox`."""
     encoder = loaded.model.encoder
     return isinstance(encoder, LayoutLMv3) or (isinstance(encoder, Peer) and encoder.takes_boxes)
-
-
-def _library_config(
-    model_type: str, settings: LambertConfig | LayoutLMv3Config, loaded: Checkpoint, **more: Any
-) -> PreTrainedConfig:
-    pad_id = loaded.tokenizer.pad_id
-    unused = 0 if model_type == "bert" else pad_id + 1
-    return AutoConfig.for_model(
-        model_type,
-        vocab_size=loaded.tokenizer.vocab_size,
-        pad_token_id=pad_id,
-        hidden_size=settings.hidden,
-        num_hidden_layers=settings.layers,
-        num_attention_heads=settings.heads,
-        intermediate_size=settings.feed_forward,
-        hidden_dropout_prob=settings.dropout,
-        attention_probs_dropout_prob=settings.attention_dropout,
-        max_position_embeddings=settings.max_length + unused,
-        type_vocab_size=settings.segments,
-        layer_norm_eps=settings.norm_epsilon,
-        **more,
-    )

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -163,14 +163,6 @@ class WordLabelling(ABC):
         predicted = self.decode(np.log(np.maximum(probabilities, np.finfo(np.float32).tiny)), labels)
         confidences = probabilities[np.arange(len(predicted)), predicted]
         return self.entities_from_tags(page, _names(predicted, labels), confidences.tolist())
-
-    @abstractmethod
-    def label_names(self, tags: Iterable[Sequence[str]]) -> tuple[str, ...]:
-        """See `layoutray.tasks.TagsWords`."""
-
-    @abstractmethod
-    def summarise(self, observations: Sequence["WindowLabels"], labels: Sequence[str]) -> dict[str, float]:
-        """See `layoutray.tasks.Task`."""
 
     @abstractmethod
     def entities_from_tags(

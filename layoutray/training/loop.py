@@ -4,11 +4,12 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
@@ -26,7 +27,6 @@ from layoutray.training.optimizer import adamw, clip_and_step, set_rate
 from layoutray.training.prefetch import prefetched
 from layoutray.training.reporter import Reporter
 from layoutray.training.resume import TrainingProgress
-from layoutray.training.tally import Steps, Tally
 from layoutray.training.world import World
 
 _DIVERGED = "lower train.learning_rate, set train.clip, or use train.precision = 'fp32', with another --out"
@@ -58,6 +58,41 @@ class Feeds:
 
     train: Feed
     dev: Feed | None
+
+
+class Steps(NamedTuple):
+    """Some training steps.
+
+    Attributes:
+        losses: mean loss of each step's targets.
+        norms: norm of each step's gradient, before clipping.
+        work: of all steps and all workers.
+    """
+
+    losses: Sequence[float]
+    norms: Sequence[float]
+    work: Work
+
+
+@dataclass
+class Tally:
+    """Collects the steps of one worker since the last report. They stay on the device: reading waits for it."""
+
+    world: World
+    _rows: list[Float[Tensor, "5"]] = field(default_factory=list["Float[Tensor, '5']"])
+
+    def add(self, loss: Float[Tensor, ""], norm: Float[Tensor, ""], work: Float[Tensor, "3"]) -> None:
+        """Add a step: the summed loss of this worker's targets, the gradient's norm and the `Work` of all workers."""
+        self._rows.append(torch.cat([torch.stack([loss, norm]).double(), work]))
+
+    def take(self) -> Steps:
+        """The steps since the last call, of which there is at least one. Waits for the device and for all workers."""
+        own, norms, *work = torch.stack(self._rows).T.tolist()
+        self._rows.clear()
+        # All workers have the same norms; their mean is the same on all of them even if one has computed another.
+        summed = self.world.sum(*own, *norms)
+        losses = [loss / max(targets, 1.0) for loss, targets in zip(summed[: len(own)], work[1], strict=True)]
+        return Steps(losses, [norm / self.world.size for norm in summed[len(own) :]], Work(*map(sum, work)))
 
 
 @dataclass(kw_only=True)

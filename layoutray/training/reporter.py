@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -54,17 +54,6 @@ class CompositeReporter(Reporter):
     def saved(self, step: int, folder: Path | None) -> None:
         for reporter in self.reporters:
             reporter.saved(step, folder)
-
-
-@dataclass
-class History(Reporter):
-    """Keeps all metrics in memory, for curves and tests: (step, value) by metric."""
-
-    series: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
-
-    def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        for name, value in values.items():
-            self.series.setdefault(name, []).append((step, value))
 
 
 class ProgressBar(Reporter):
@@ -132,17 +121,6 @@ class JsonLines(Reporter):
             self._rows.append({"event": "saved", "step": step, "time": time.time()})
             parent, _, name = self._file.rpartition("/")
             shards.write_bytes("".join(json_text.dumps(row) + "\n" for row in self._rows).encode(), parent, name)
-
-
-def read_history(file: str | Path) -> dict[str, list[tuple[int, float]]]:
-    """The metrics that `JsonLines` wrote: (step, value) by metric."""
-    series: dict[str, list[tuple[int, float]]] = {}
-    for row in _rows(str(file)):
-        if row.pop("event") == "metrics":
-            step = row.pop("step")
-            for name, value in row.items():
-                series.setdefault(name, []).append((step, float(value)))
-    return series
 
 
 def training_minutes(file: str | Path) -> float:

@@ -82,7 +82,8 @@ def _fitting(start: str, source: Checkpoint, recipe: Recipe, target: Mapping[str
     else:
         parent = _parent(start, source, recipe)
         given = parent.names.state_to_ours(given)
-        given = parent.adapt(given, target, theirs=source.recipe.model, ours=recipe.model)
+        if parent.adapt:
+            given = parent.adapt(given, target, theirs=source.recipe.model, ours=recipe.model)
         expected = {name: target[name] for name in given.keys() & target.keys()}
     if problems := checkpoint.mismatch(given, expected):
         raise CheckpointError(

@@ -1,17 +1,20 @@
 """Training from inputs to a checkpoint. One process, torchrun and Ray Train call the same function."""
 
+import itertools
 import tempfile
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from layoutray import checkpoint, devices
+from layoutray.batching.examples import Example
 from layoutray.checkpoint import Checkpoint
 from layoutray.store import json_text, shards, sources
 from layoutray.tasks import TagsWords, TaskModel, WritesTexts
+from layoutray.tensors import BOX_GRID
+from layoutray.tokenizer import Tokenizer
 from layoutray.training import job as jobs
 from layoutray.training import resume
-from layoutray.training.example import request_like
 from layoutray.training.feed import recipe_feed
 from layoutray.training.inputs import TrainingInputs
 from layoutray.training.loop import Feeds, Learner, Loop
@@ -21,6 +24,8 @@ from layoutray.training.world import World
 
 _STATE = "state"
 """Folder in the checkpoint folder where `train_in_place` keeps the resumable state while it runs."""
+_VOCABULARY = 256
+"""Words of the vocabulary among which the example of a checkpoint may choose, spread over all of it."""
 
 
 def train(
@@ -62,18 +67,43 @@ def train(
             model=model,
             metrics=dict(metrics),
             provenance=inputs.provenance,
+            temperature=temperature,
         )
-        checkpoint.save(job.out, replace(made, temperature=temperature))
+        checkpoint.save(job.out, made)
 
     progress = loop.run(resume_from, keep_best)
     if world.leads:
         if dev is None:  # nothing was evaluated, so the last model is kept
             keep_best(inputs.model, {"step": float(progress.step)}, 1.0)
         if isinstance(recipe.task, TagsWords | WritesTexts):  # it answers documents
-            body = request_like(inputs.train.take([0])[0], inputs.tokenizer)
+            body = _request_like(inputs.train.take([0])[0], inputs.tokenizer)
             shards.write_bytes(json_text.dumps(body).encode(), str(job.out), checkpoint.EXAMPLE)
         shards.write_bytes(json_text.dumps(asdict(progress)).encode(), str(job.out), jobs.FINISHED)
     return progress
+
+
+def _request_like(example: Example, tokenizer: Tokenizer) -> dict[str, object]:
+    """The example of a checkpoint: a request to `/v1/extract` that a model answers before it is served.
+
+    It has one page with as many words as the example, at their places. The words are those of the vocabulary that are
+    one token each (`1` if there are none): no text of a document is in it.
+    """
+    first: dict[int, Sequence[int]] = {}
+    for word, box in zip(example.word_index.tolist(), example.boxes.tolist(), strict=True):
+        if word >= 0:
+            first.setdefault(word, box)
+    step = max(1, tokenizer.vocab_size // _VOCABULARY)
+    texts = (tokenizer.ids_to_text([token]).strip() for token in range(0, tokenizer.vocab_size, step))
+    known = [text for text in texts if text.isalnum()] or ["1"]
+    width, height = example.page_size
+    words = [
+        {
+            "text": text,
+            "box": [x0 * width / BOX_GRID, y0 * height / BOX_GRID, x1 * width / BOX_GRID, y1 * height / BOX_GRID],
+        }
+        for (x0, y0, x1, y1), text in zip(first.values(), itertools.cycle(known), strict=False)
+    ]
+    return {"pages": [{"width": width, "height": height, "words": words}]}
 
 
 def train_in_place(inputs: TrainingInputs, world: World, reporter: Reporter) -> TrainingProgress:

@@ -11,7 +11,7 @@ from transformers import LayoutLMv3Model
 
 from layoutray.architectures.layoutlmv3 import ARCHITECTURE, LayoutLMv3, LayoutLMv3Config
 from layoutray.errors import InputError
-from layoutray.nn.weight_names.layoutlmv3 import TABLE
+from layoutray.nn.weight_names.bert import LAYOUTLMV3
 from layoutray.tensors import Batch
 from tests.architectures.contract import CONTRACT, build, padded, random_batch
 
@@ -54,7 +54,7 @@ def library(config: LayoutLMv3Config) -> LayoutLMv3Model:
 def alike(config: LayoutLMv3Config, model: LayoutLMv3Model) -> LayoutLMv3:
     encoder = ARCHITECTURE.build(config, vocab_size=300, pad_id=PAD)
     assert isinstance(encoder, LayoutLMv3)
-    ours = TABLE.state_to_ours({f"layoutlmv3.{name}": tensor for name, tensor in model.state_dict().items()})
+    ours = LAYOUTLMV3.state_to_ours({f"layoutlmv3.{name}": tensor for name, tensor in model.state_dict().items()})
     encoder.load_state_dict({name.removeprefix("encoder."): tensor for name, tensor in ours.items()})
     return encoder.eval()
 

@@ -17,11 +17,11 @@ from layoutray.cluster.meters import IngestMeter, TrainingMeter
 from layoutray.cluster.train import Workers
 from layoutray.recipe.ingest import IngestRecipe
 from layoutray.training.inputs import check
-from layoutray.training.reporter import History
 from tests.cluster.test_ingest import annotate
 from tests.jobs import job, recipe
 from tests.metered import exported_by, series
 from tests.readers.native import put_picture
+from tests.training.runs import History
 
 pytestmark = pytest.mark.ray
 _REPORTED = 5.0

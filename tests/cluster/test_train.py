@@ -28,12 +28,12 @@ from layoutray.training import job as jobs
 from layoutray.training import resume
 from layoutray.training.inputs import TrainingInputs, check
 from layoutray.training.job import Job
-from layoutray.training.reporter import History, JsonLines, Reporter
+from layoutray.training.reporter import JsonLines, Reporter
 from layoutray.training.resume import TrainingProgress
 from tests.cluster.two_nodes import marked
 from tests.jobs import elsewhere, job, pages, recipe
 from tests.mlflow_store import new_store
-from tests.training.runs import Series, alone, read_history
+from tests.training.runs import History, Series, alone, read_history
 from tests.training.test_finite import poison_gradient
 from tests.training.test_resume import trained
 

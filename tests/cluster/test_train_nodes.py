@@ -18,7 +18,7 @@ from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers, train
 from layoutray.training.inputs import check
 from layoutray.training.job import Job
-from layoutray.training.reporter import History
+from tests.training.runs import History
 from ray.util import placement_group_table
 
 class Watching(History):

@@ -19,11 +19,11 @@ from layoutray.store import sources
 from layoutray.training import job as jobs
 from layoutray.training.inputs import check
 from layoutray.training.job import Job
-from layoutray.training.reporter import HISTORY, History, JsonLines, Reporter, read_history
+from layoutray.training.reporter import HISTORY, JsonLines, Reporter
 from tests.cluster.test_train import KillOnce
 from tests.jobs import encode, pages, recipe, recipe_file
 from tests.mlflow_store import new_store
-from tests.training.runs import alone
+from tests.training.runs import History, alone, read_history
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.usefixtures("cluster_to_harm")]
 CHOSEN = recipe("masked_lm", steps=12, evaluate_every=6, checkpoint_every=4)

@@ -2,7 +2,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from layoutray.nn.attention import BiasedScores, SelfAttention, VisibleKeys, attention_probabilities, split_heads
+from layoutray.nn.attention import SelfAttention, VisibleKeys, attention_probabilities, split_heads
 
 
 def test_split_heads_keeps_a_heads_entries_together() -> None:
@@ -48,7 +48,7 @@ def test_a_bias_is_added_to_scores_and_masked_keys_stay_masked() -> None:
     torch.manual_seed(0)
     attention = SelfAttention(12, 3, 0.0).eval()
     states, mask = torch.randn(2, 5, 12), torch.tensor([[True] * 5, [True, True, True, False, False]])
-    masked = BiasedScores.of_visible_keys(torch.zeros(2, 3, 5, 5), mask)
+    masked = VisibleKeys.with_bias(torch.zeros(2, 3, 5, 5), mask)
     assert torch.equal(attention(states, masked), attention(states, VisibleKeys.of_all_queries(mask)))
     terms = torch.randn(2, 3, 5, 5) * 3
     query, key, value = (
@@ -56,8 +56,8 @@ def test_a_bias_is_added_to_scores_and_masked_keys_stay_masked() -> None:
     )
     scores = (query @ key.transpose(-1, -2) / 2 + terms).masked_fill(~mask[:, None, None], -torch.inf)
     context = (scores.softmax(-1) @ value).transpose(1, 2).reshape(2, 5, 12)
-    torch.testing.assert_close(attention(states, BiasedScores.of_visible_keys(terms, mask)), attention.output(context))
-    nothing = BiasedScores.of_visible_keys(terms, torch.zeros_like(mask))
+    torch.testing.assert_close(attention(states, VisibleKeys.with_bias(terms, mask)), attention.output(context))
+    nothing = VisibleKeys.with_bias(terms, torch.zeros_like(mask))
     with torch.autocast("cpu", torch.bfloat16):
         assert attention(states, nothing).isfinite().all()
 

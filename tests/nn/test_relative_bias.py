@@ -2,6 +2,7 @@
 
 import torch
 
+from layoutray.nn.gentle import set_to_zero
 from layoutray.nn.relative_bias import BUCKETS, RelativeBias, relative_buckets
 
 
@@ -24,7 +25,7 @@ def test_every_bucket_is_reached_and_order_within_a_side_is_kept() -> None:
 
 def test_tables_start_at_zero() -> None:
     bias = drawn()
-    bias.reset()
+    set_to_zero(bias)
     assert not bias(boxes()).any()
 
 

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 
 from layoutray import checkpoint
-from layoutray.architectures.lambert import TokenPlaces
+from layoutray.architectures.lambert import PositionDropout, TokenPlaces, linear_schedule
 from layoutray.checkpoint import Checkpoint
-from layoutray.nn.position_dropout import PositionDropout, linear_schedule
 from layoutray.nn.relative_bias import buckets, relative_buckets
 from layoutray.nn.winding_embedding import WindingEmbedding, factors, page_scaled
 from layoutray.releases import importers

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from layoutray.architectures.longskimformer import ARCHITECTURE, LongSkimformerConfig
 from layoutray.nn.local_attention import dense_matrix
-from layoutray.nn.weight_names.longskimformer import TABLE
+from layoutray.nn.weight_names.skim_attention import LONGSKIMFORMER
 from layoutray.tasks import TaskModel
 from layoutray.tasks.masked_lm import MaskedLanguageModelHead
 from layoutray.tasks.word_labels import TokenClassificationHead
@@ -50,7 +50,7 @@ class Reference:
         return self._load(TaskModel(encoder, head), body | self.case.group("tc_sd"))
 
     def _load(self, model: TaskModel, state: dict[str, Tensor]) -> TaskModel:
-        model.load_state_dict(TABLE.state_to_ours(state))
+        model.load_state_dict(LONGSKIMFORMER.state_to_ours(state))
         return model.eval()
 
 
@@ -115,7 +115,9 @@ def test_logits_loss_and_gradients(file: Path, task: str, labels: str) -> None:
     assert_close(loss.detach(), known.case.tensors[f"out/{task}_loss"], LOSS)
     loss.backward()
     expected = {name: norm for name, norm in known.case.facts.get(f"{task}_grad_norms", {}).items() if norm is not None}
-    norms = {TABLE.to_theirs(name): parameter.grad.norm().item() for name, parameter in model.named_parameters()}
+    norms = {
+        LONGSKIMFORMER.to_theirs(name): parameter.grad.norm().item() for name, parameter in model.named_parameters()
+    }
     assert not expected or norms == pytest.approx(expected, rel=GRADIENT, abs=GRADIENT)
 
 

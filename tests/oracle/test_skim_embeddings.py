@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from layoutray.architectures.skim_embeddings import ARCHITECTURE, SkimEmbeddingsConfig
-from layoutray.nn.weight_names.skim_embeddings import TABLE
+from layoutray.nn.weight_names.skim_attention import SKIM_EMBEDDINGS
 from layoutray.tasks import TaskModel
 from layoutray.tasks.word_labels import TokenClassificationHead
 from layoutray.tensors import Batch
@@ -33,7 +33,7 @@ def test_embeddings_states_logits_loss_and_gradients(file: Path) -> None:
     )
     encoder = ARCHITECTURE.build(config, vocab_size=theirs["vocab_size"], pad_id=theirs["pad_token_id"])
     model = TaskModel(encoder, TokenClassificationHead(config.hidden, case.facts["num_labels"], config.dropout))
-    model.load_state_dict(TABLE.state_to_ours(case.group("sd")))
+    model.load_state_dict(SKIM_EMBEDDINGS.state_to_ours(case.group("sd")))
     model.eval()
     batch = Batch(
         input_ids=given["input_ids"],
@@ -50,6 +50,8 @@ def test_embeddings_states_logits_loss_and_gradients(file: Path) -> None:
     loss = model(batch) / int(((given["tc_labels"] != -100) & batch.mask).sum())
     torch.testing.assert_close(loss.detach(), out["tc_loss"], atol=LOSS, rtol=0)
     loss.backward()
-    norms = {TABLE.to_theirs(name): parameter.grad.norm().item() for name, parameter in model.named_parameters()}
+    norms = {
+        SKIM_EMBEDDINGS.to_theirs(name): parameter.grad.norm().item() for name, parameter in model.named_parameters()
+    }
     expected = {name: norm for name, norm in case.facts["tc_grad_norms"].items() if norm is not None}
     assert norms == pytest.approx(expected, rel=GRADIENT, abs=GRADIENT)

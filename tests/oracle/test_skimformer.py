@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from layoutray.architectures.skimformer import ARCHITECTURE, Skimformer, SkimformerConfig
 from layoutray.nn.weight_names import NameTable
-from layoutray.nn.weight_names.skimformer import BOXES, DEGRADED, POSITIONS
+from layoutray.nn.weight_names.skim_attention import DEGRADED, POSITIONS, SKIMFORMER
 from layoutray.tasks import TaskModel
 from layoutray.tasks.masked_lm import MaskedLanguageModelHead
 from layoutray.tasks.word_labels import TokenClassificationHead
@@ -34,7 +34,7 @@ class Reference:
 
     @property
     def names(self) -> NameTable:
-        return {"1d": POSITIONS, "degraded": DEGRADED}.get(self.config.layout, BOXES)
+        return {"1d": POSITIONS, "degraded": DEGRADED}.get(self.config.layout, SKIMFORMER)
 
     @property
     def mask(self) -> Tensor:
@@ -185,7 +185,9 @@ class TestBaseConfiguration:
         encoder = ARCHITECTURE.build(ARCHITECTURE.sizes["base"], vocab_size=self.VOCABULARY, pad_id=0)
         head = MaskedLanguageModelHead(encoder)
         ARCHITECTURE.initialise(head, encoder.width)
-        ours = {BOXES.to_theirs(name): parameter for name, parameter in TaskModel(encoder, head).named_parameters()}
+        ours = {
+            SKIMFORMER.to_theirs(name): parameter for name, parameter in TaskModel(encoder, head).named_parameters()
+        }
         assert ours.keys() == facts["init_stats"].keys()
         for name, expected in facts["init_stats"].items():
             self._check(ours[name].detach(), expected)

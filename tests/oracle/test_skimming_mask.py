@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from layoutray.architectures.skimming_mask import ARCHITECTURE, SkimmingMaskConfig, skimming_mask
-from layoutray.nn.weight_names.skimming_mask import TABLE
+from layoutray.nn.weight_names.skim_attention import SKIMMING_MASK
 from layoutray.tasks import TaskModel
 from layoutray.tasks.word_labels import TokenClassificationHead
 from layoutray.tensors import Batch
@@ -44,7 +44,7 @@ def test_mask_states_logits_loss_and_gradients(file: Path) -> None:
     theirs, given, out, config = case.facts["config"], case.group("in"), case.group("out"), config_of(case)
     encoder = ARCHITECTURE.build(config, vocab_size=theirs["vocab_size"], pad_id=theirs["pad_token_id"])
     model = TaskModel(encoder, TokenClassificationHead(config.hidden, case.facts["num_labels"], config.dropout))
-    model.load_state_dict(TABLE.state_to_ours(case.group("sd")))
+    model.load_state_dict(SKIMMING_MASK.state_to_ours(case.group("sd")))
     model.eval()
     mask = given["attention_mask_2d"].bool()
     batch = Batch(input_ids=given["input_ids"], boxes=given["bbox"], mask=mask, labels=given["tc_labels"])
@@ -60,7 +60,7 @@ def test_mask_states_logits_loss_and_gradients(file: Path) -> None:
     torch.testing.assert_close(loss.detach(), out["tc_loss"], atol=LOSS, rtol=0)
     loss.backward()
     norms = {
-        TABLE.to_theirs(name): part.grad.norm().item()
+        SKIMMING_MASK.to_theirs(name): part.grad.norm().item()
         for name, part in model.named_parameters()
         if part.grad is not None
     }

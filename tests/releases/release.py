@@ -12,7 +12,7 @@ from torch import Tensor
 
 from layoutray import architectures
 from layoutray.checkpoint import Checkpoint
-from layoutray.nn.weight_names import NameTable, longskimformer, skim_embeddings, skimformer, skimming_mask
+from layoutray.nn.weight_names import NameTable, skim_attention
 from layoutray.releases import importers
 from layoutray.tasks import TaskModel
 from layoutray.tasks.masked_lm import MaskedLanguageModelHead
@@ -60,10 +60,10 @@ MASK = {key: value for key, value in SKIM.items() if key != "attention_head_size
 MASK |= {"model_type": "skimmingmask"}
 EMBEDDINGS = BERT | {"model_type": "bertwithskimembed"}
 MODELS: dict[str, tuple[dict[str, Any], NameTable]] = {
-    "skimformer": (SKIM, skimformer.BOXES),
-    "longskimformer": (LONG, longskimformer.TABLE),
-    "skimming_mask": (MASK, skimming_mask.TABLE),
-    "skim_embeddings": (EMBEDDINGS, skim_embeddings.TABLE),
+    "skimformer": (SKIM, skim_attention.SKIMFORMER),
+    "longskimformer": (LONG, skim_attention.LONGSKIMFORMER),
+    "skimming_mask": (MASK, skim_attention.SKIMMING_MASK),
+    "skim_embeddings": (EMBEDDINGS, skim_attention.SKIM_EMBEDDINGS),
 }
 OURS = {"hidden": 32, "layers": 2, "heads": 2, "feed_forward": 64, "layout_hidden": 48}
 SKIMMER = {"skim_head_size": 12, "contextualiser_layers": 1, "contextualiser_heads": 4}

@@ -4,21 +4,33 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 
+from layoutray.store import sources
 from layoutray.training import world as worlds
 from layoutray.training.inputs import prepare
 from layoutray.training.job import Job
-from layoutray.training.reporter import CompositeReporter, History, Reporter
+from layoutray.training.reporter import CompositeReporter, Reporter
 from layoutray.training.train import train
 from tests import fork_server
 from tests.cluster.shared_ray import free_port
 from tests.training.worker import work
 
 Series = dict[str, list[tuple[int, float]]]
+
+
+@dataclass
+class History(Reporter):
+    """Keeps all metrics in memory: (step, value) by metric."""
+
+    series: Series = field(default_factory=dict)
+
+    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        for name, value in values.items():
+            self.series.setdefault(name, []).append((step, value))
 
 
 def alone(job: Job, *, resume_from: Path | None = None, also: Reporter | None = None) -> Series:
@@ -70,15 +82,15 @@ def _arguments(job: Job) -> list[str]:
     return [job.examples, str(job.out), json.dumps(job.recipe.to_dict())]
 
 
-def read_history(file: Path) -> Series:
+def read_history(file: str | Path) -> Series:
     """What JsonLines has written, by metric; every report counts."""
     series: Series = {}
-    for line in file.read_text(encoding="utf-8").splitlines():
+    for line in sources.read_bytes(str(file)).splitlines():
         row = json.loads(line)
         if row.pop("event") == "metrics":
             step = row.pop("step")
             for name, value in row.items():
-                series.setdefault(name, []).append((step, value))
+                series.setdefault(name, []).append((step, float(value)))
     return series
 
 

@@ -18,11 +18,12 @@ from layoutray.training import world as worlds
 from layoutray.training.inputs import TrainingInputs, prepare
 from layoutray.training.job import Job
 from layoutray.training.loop import Loop
-from layoutray.training.reporter import CompositeReporter, JsonLines, read_history
+from layoutray.training.reporter import CompositeReporter, JsonLines
 from layoutray.training.train import train_in_place
 from tests import fork_server
 from tests.cluster.shared_ray import free_port
 from tests.jobs import elsewhere, job, recipe
+from tests.training.runs import read_history
 
 PARTS = 2
 """Micro-batches of a step."""

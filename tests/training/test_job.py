@@ -17,12 +17,12 @@ from layoutray.store.dead_letter import DeadLetter
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
 from layoutray.training.inputs import open_split, prepare, training_documents
-from layoutray.training.reporter import HISTORY, History, JsonLines, read_history
+from layoutray.training.reporter import HISTORY, JsonLines
 from layoutray.training.train import train_in_place
 from tests.jobs import elsewhere, job, pages, recipe
 from tests.recipe.test_recipes import OF_EVERY_TASK
 from tests.store.test_sources import server  # noqa: F401  (a fixture)
-from tests.training.runs import StopAfter, Stopped, alone
+from tests.training.runs import History, StopAfter, Stopped, alone, read_history
 
 
 def test_the_checkpoint_is_complete_and_says_where_it_came_from(tmp_path: Path) -> None:

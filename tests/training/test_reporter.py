@@ -7,13 +7,12 @@ import pytest
 
 from layoutray.training.reporter import (
     CompositeReporter,
-    History,
     JsonLines,
     ProgressBar,
-    read_history,
     training_minutes,
 )
 from tests.store.test_sources import server  # noqa: F401  (a fixture)
+from tests.training.runs import History, read_history
 
 
 def test_all_of_several_hear_everything(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import torch
 
 from layoutray.training.flops import Work
-from layoutray.training.tally import Steps, Tally
+from layoutray.training.loop import Steps, Tally
 from layoutray.training.world import single_process
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
-from layoutray.nn.weight_names import NameTable, longskimformer, skim_embeddings, skimformer, skimming_mask
+from layoutray.nn.weight_names import NameTable, skim_attention
 from layoutray.releases.folder import (
     COMPUTED,
     CONFIG,
@@ -63,17 +63,19 @@ class _Kind:
 
 
 _KINDS = {
-    "skimformer": _Kind("skimformer", skimformer.BOXES, _ENCODER | _TABLES | _SKIMMER | _VALUES, _BERT),
+    "skimformer": _Kind("skimformer", skim_attention.SKIMFORMER, _ENCODER | _TABLES | _SKIMMER | _VALUES, _BERT),
     "longskimformer": _Kind(
         "longskimformer",
-        longskimformer.TABLE,
+        skim_attention.LONGSKIMFORMER,
         _ENCODER | _SKIMMER | _VALUES | {"attention_window": "window"},
         _LONGFORMER,
     ),
-    "skimmingmask": _Kind("skimming_mask", skimming_mask.TABLE, _ENCODER | _TABLES | _SKIMMER | _MASK, _BERT | _BOXES),
-    "bertwithskimembed": _Kind("skim_embeddings", skim_embeddings.TABLE, _ENCODER | _TABLES, _BERT | _BOXES),
+    "skimmingmask": _Kind(
+        "skimming_mask", skim_attention.SKIMMING_MASK, _ENCODER | _TABLES | _SKIMMER | _MASK, _BERT | _BOXES
+    ),
+    "bertwithskimembed": _Kind("skim_embeddings", skim_attention.SKIM_EMBEDDINGS, _ENCODER | _TABLES, _BERT | _BOXES),
 }
-_VARIANTS = {"1d": skimformer.POSITIONS, "degraded": skimformer.DEGRADED}
+_VARIANTS = {"1d": skim_attention.POSITIONS, "degraded": skim_attention.DEGRADED}
 
 
 def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:

@@ -18,16 +18,8 @@ from transformers.utils.hub import cached_file
 from layoutray.checkpoint import Checkpoint
 from layoutray.document.tags import are_entity_tags
 from layoutray.errors import CheckpointError
-from layoutray.nn.weight_names import NameTable, layoutlmv3, peers
-from layoutray.releases.folder import (
-    CONFIG,
-    assemble,
-    build_recipe,
-    read_bert,
-    read_config,
-    read_labels,
-    read_weights,
-)
+from layoutray.nn.weight_names import NameTable, bert
+from layoutray.releases.folder import CONFIG, assemble, build_recipe, read_bert, read_config, read_labels, read_weights
 
 _OLD_ENDINGS = {".gamma": ".weight", ".beta": ".bias"}
 """Names of LayerNorm parameters in the first BERTs -> current names."""
@@ -59,10 +51,6 @@ class _Source:
     theirs: Mapping[str, Any]
     weights: Mapping[str, Tensor]
 
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset(self.weights)
-
 
 def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     """See `layoutray.releases.importers.Importer`."""
@@ -90,7 +78,7 @@ def _peer(source: _Source) -> tuple[dict[str, Any], NameTable]:
     kind = source.theirs["model_type"]
     settings = read_bert(source.folder, source.theirs, kind, _LILT if kind == "lilt" else {})
     model = {"arch": "hf", "model_type": kind, **settings}
-    return model, peers.table(kind, source.names)
+    return model, bert.peer_table(kind, frozenset(source.weights))
 
 
 def _longformer(source: _Source) -> tuple[dict[str, Any], NameTable]:
@@ -106,7 +94,7 @@ def _longformer(source: _Source) -> tuple[dict[str, Any], NameTable]:
 
 def _layoutlmv3(source: _Source) -> tuple[dict[str, Any], NameTable]:
     settings = read_bert(source.folder, source.theirs, "layoutlmv3 without pictures", _LAYOUTLMV3)
-    return {"arch": "layoutlmv3", **settings}, layoutlmv3.TABLE
+    return {"arch": "layoutlmv3", **settings}, bert.LAYOUTLMV3
 
 
 def _ours(source: _Source) -> tuple[dict[str, Any], NameTable]:

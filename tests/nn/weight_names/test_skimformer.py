@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from layoutray.architectures.skimformer import ARCHITECTURE
-from layoutray.nn.weight_names.skimformer import BOXES, POSITIONS
+from layoutray.nn.weight_names.skim_attention import POSITIONS, SKIMFORMER
 from layoutray.tasks import TaskModel
 from layoutray.tasks.masked_lm import MaskedLanguageModelHead
 from layoutray.tasks.word_labels import TokenClassificationHead
@@ -13,7 +13,7 @@ from layoutray.tasks.word_labels import TokenClassificationHead
 def test_every_parameter_has_one_name_on_each_side(layout: str) -> None:
     config = replace(ARCHITECTURE.sizes["tiny"], layout=layout, contextualiser_layers=0 if layout == "1d" else 2)
     encoder = ARCHITECTURE.build(config, vocab_size=20, pad_id=0)
-    table = POSITIONS if layout == "1d" else BOXES
+    table = POSITIONS if layout == "1d" else SKIMFORMER
     for head in (MaskedLanguageModelHead(encoder), TokenClassificationHead(encoder.width, 3, 0.1)):
         ours = list(TaskModel(encoder, head).state_dict())
         theirs = [table.to_theirs(name) for name in ours]

@@ -10,8 +10,8 @@ from torch import Tensor
 from layoutray import architectures
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError, InputError
-from layoutray.nn.weight_names import lambert
 from layoutray.releases import importers
+from layoutray.releases.importers.lambert import name_table
 from layoutray.tasks import TaskModel
 from layoutray.tasks.word_labels import TokenClassificationHead
 from tests.releases.release import rewrite, write_release
@@ -43,7 +43,7 @@ def state(body: str) -> dict[str, Tensor]:
     encoder = architecture.build(architecture.config(**OURS), vocab_size=220, pad_id=1)
     torch.nn.init.normal_(encoder.relative_bias.vertical.weight)
     model = TaskModel(encoder, TokenClassificationHead(32, 3, 0.1))
-    return state_to_theirs(lambert.table(frozenset([body])), model.state_dict())
+    return state_to_theirs(name_table(frozenset([body])), model.state_dict())
 
 
 def read(folder: Path, *overrides: str) -> Checkpoint:

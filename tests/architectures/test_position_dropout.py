@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from layoutray.nn.position_dropout import PositionDropout
+from layoutray.architectures.lambert import PositionDropout
 
 POSITIONS = torch.randn(400, 6, generator=torch.Generator().manual_seed(0)) + 10
 
