@@ -1,6 +1,5 @@
 """`layoutray evaluate`: measure a checkpoint on labelled pages."""
 
-import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,8 @@ from typing import Any
 
 from layoutray.cli.encode import say_cuts
 from layoutray.cli.shared import options, terminal
-from layoutray.cli.shared.evaluation_options import EvaluationOptions, MeasuredPages, add_evaluation_options
+from layoutray.cli.shared.evaluation_options import EvaluationOptions, MeasuredPages
+from layoutray.cli.shared.options import option
 from layoutray.cli.verbs import needs_extra
 from layoutray.errors import DocumentError, InputError
 from layoutray.evaluation.evaluate import Evaluation, evaluate
@@ -20,23 +20,29 @@ from layoutray.recipe.recipes import Recipe
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions(EvaluationOptions):
-    """Options of `layoutray evaluate`.
+    """Options of `layoutray evaluate`."""
 
-    Attributes:
-        truth: folders of the same documents with annotated words.
-        beams: width of beam search.
-        noise: shares of wrong characters with which the F1 is measured too.
-        json: file that also gets the report.
-    """
-
-    truth: Sequence[str]
-    beams: int
-    noise: Sequence[float]
-    json: str | None
+    truth: Sequence[str] = option(
+        "--truth",
+        nargs="+",
+        default=[],
+        metavar="FOLDER",
+        help="the same documents ingested with words=annotation: entities without a recognised word count as missed",
+    )
+    beams: int = options.beams()
+    noise: Sequence[float] = option(
+        "--noise",
+        nargs="+",
+        type=options.share,
+        default=[],
+        metavar="SHARE",
+        help="also measure the F1 when this share of the characters is wrong, for example 0.05 0.1",
+    )
+    json: str | None = options.report_file()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = options.parse(_parser(), arguments, EvaluateOptions)
+    chosen = options.given("evaluate", arguments, EvaluateOptions)
     terminal.show_report(_measure(chosen), chosen.json, indent=2)
     return 0
 
@@ -60,7 +66,7 @@ def measure(checkpoint: str | Path, pages: str | Path | Sequence[str | Path], **
     folders = [str(pages)] if isinstance(pages, str | Path) else [str(folder) for folder in pages]
     if not folders:
         raise InputError("no folder of pages is given; give one that `layoutray ingest` has written")
-    parsed = options.parse(_parser(), ["--", str(checkpoint), *folders], EvaluateOptions)
+    parsed = options.given("evaluate", ["--", str(checkpoint), *folders], EvaluateOptions)
     return _measure(options.with_options(parsed, given))
 
 
@@ -76,29 +82,6 @@ def _measure(chosen: EvaluateOptions) -> dict[str, Any]:
         for name, png in _pictures(evaluation, selection.name):
             run.log_picture(name, png)
     return _report(evaluation, metrics, chosen.checkpoint, measured)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = options.parser("evaluate")
-    add_evaluation_options(parser)
-    parser.add_argument(
-        "--truth",
-        nargs="+",
-        default=[],
-        metavar="FOLDER",
-        help="the same documents ingested with words=annotation: entities without a recognised word count as missed",
-    )
-    options.add_beams(parser)
-    parser.add_argument(
-        "--noise",
-        nargs="+",
-        type=options.share,
-        default=[],
-        metavar="SHARE",
-        help="also measure the F1 when this share of the characters is wrong, for example 0.05 0.1",
-    )
-    options.add_report_file(parser)
-    return parser
 
 
 def _show(evaluation: Evaluation, metrics: Mapping[str, float], recipe: Recipe, selection: PageSelection) -> None:

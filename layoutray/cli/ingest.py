@@ -1,12 +1,12 @@
 """`layoutray ingest`: read documents with OCR; write their pages, dead letters and a manifest."""
 
-import argparse
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.verbs import needs_extra
 
 if TYPE_CHECKING:
@@ -14,8 +14,34 @@ if TYPE_CHECKING:
     from layoutray.prepare.manifest import Manifest
 
 
+_OPTIONS = {
+    "recipe": options.recipe("ingest"),
+    "source": option(help="folder or s3:// address of the documents"),
+    "out": option(help="folder or s3:// address for the pages; a second run processes only what is missing"),
+    "workers": options.reading_workers(),
+    "sample": option(
+        "--sample",
+        type=int,
+        default=8,
+        metavar="PAGES",
+        help="with --dry-run: pages to read for an estimate of the time (default: %(default)s)",
+    ),
+    "price": option(
+        "--price", type=float, metavar="PER_HOUR", help="with --dry-run: price of a core per hour, to estimate the cost"
+    ),
+    "limit": option("--limit", type=int, metavar="DOCUMENTS", help="take only the first DOCUMENTS documents"),
+    "max_dead_rate": option(
+        "--max-dead-rate",
+        type=options.share,
+        metavar="SHARE",
+        help="exit with status 1 if more than this share of the pages are dead letters; finished pages are kept",
+    ),
+    **options.declared(RecipeOptions),
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = options.parse_for(_parser(), arguments, ingest)
+    given = options.parse_for("ingest", _OPTIONS, arguments, ingest)
     plan_only, sample, price = (given.pop(name) for name in ("dry_run", "sample", "price"))
     if plan_only:
         return _show_plan(given, sample, price)
@@ -71,35 +97,6 @@ def ingest(
     ingest_summary.show(manifest, str(out))
     ingest_summary.check_dead_rate(manifest, max_dead_rate, str(out))
     return manifest
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = options.parser("ingest")
-    options.add_recipe(parser, "ingest")
-    parser.add_argument("source", help="folder or s3:// address of the documents")
-    parser.add_argument(
-        "out", help="folder or s3:// address for the pages; a second run processes only what is missing"
-    )
-    options.add_reading_workers(parser)
-    parser.add_argument(
-        "--sample",
-        type=int,
-        default=8,
-        metavar="PAGES",
-        help="with --dry-run: pages to read for an estimate of the time (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--price", type=float, metavar="PER_HOUR", help="with --dry-run: price of a core per hour, to estimate the cost"
-    )
-    parser.add_argument("--limit", type=int, metavar="DOCUMENTS", help="take only the first DOCUMENTS documents")
-    parser.add_argument(
-        "--max-dead-rate",
-        type=options.share,
-        metavar="SHARE",
-        help="exit with status 1 if more than this share of the pages are dead letters; finished pages are kept",
-    )
-    options.add_recipe_options(parser)
-    return parser
 
 
 def _show_plan(given: dict[str, Any], sample: int, price: float | None) -> int:

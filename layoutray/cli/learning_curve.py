@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from layoutray.cli.shared import options, terminal, trials
-from layoutray.cli.shared.evaluation_options import SelectionOptions, add_selection_options
+from layoutray.cli.shared.evaluation_options import SelectionOptions
+from layoutray.cli.shared.options import option
 from layoutray.cli.shared.trials import SeedOptions, TrialJobOptions
 from layoutray.compare.learning_curve import LearningCurve
 from layoutray.compare.pictures import learning_curve
@@ -26,19 +27,27 @@ _MORE = 20
 """Additional documents whose gain is predicted."""
 
 
+def _size(text: str) -> int:
+    return _ALL if text == "all" else options.positive(text)
+
+
 @dataclass(frozen=True, kw_only=True)
-class LearningCurveOptions(SeedOptions, TrialJobOptions, SelectionOptions):
-    """Options of `layoutray learning-curve`.
+class LearningCurveOptions(SelectionOptions, SeedOptions, TrialJobOptions):
+    """Options of `layoutray learning-curve`."""
 
-    Attributes:
-        documents: numbers of training documents; `_ALL` for all.
-    """
-
-    documents: Sequence[int]
+    split: str = options.split("dev")
+    documents: Sequence[int] = option(
+        "--documents",
+        nargs="+",
+        type=_size,
+        default=[5, 10, 20, 50, 100, _ALL],
+        metavar="NUMBER",
+        help="numbers of training documents, or `all` (default: 5 10 20 50 100 all)",
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = _parse(arguments)
+    chosen = options.given("learning-curve", arguments, LearningCurveOptions)
     selection = chosen.selection()
     selection.require_pages(selection.num_pages)
     available = len(training_documents(chosen.examples))
@@ -59,28 +68,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _report(LearningCurve.of(measured), passes, f"{first.recipe.name} on {selection.name}", chosen.out, parent)
     parent.finish()
     return 0
-
-
-def _parse(arguments: Sequence[str] | None) -> LearningCurveOptions:
-    parser = options.parser("learning-curve")
-    options.add_job(parser)
-    trials.add_trial_options(parser)
-    add_selection_options(parser)
-    parser.set_defaults(split="dev")
-    parser.add_argument(
-        "--documents",
-        nargs="+",
-        type=_size,
-        default=[5, 10, 20, 50, 100, _ALL],
-        metavar="NUMBER",
-        help="numbers of training documents, or `all` (default: 5 10 20 50 100 all)",
-    )
-    trials.add_seeds(parser, "each chooses documents and initial weights")
-    return options.parse_training(parser, arguments, LearningCurveOptions)
-
-
-def _size(text: str) -> int:
-    return _ALL if text == "all" else options.positive(text)
 
 
 def _sizes(chosen: LearningCurveOptions, available: int) -> list[int]:

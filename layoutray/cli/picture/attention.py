@@ -1,41 +1,84 @@
 """`layoutray picture attention`: attention over a page, from a title, a table or chosen words."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 
 from layoutray import checkpoint
 from layoutray.cli.shared import options, terminal
-from layoutray.cli.shared.page_choice import PageChoice, add_page_options, caption_name
+from layoutray.cli.shared.options import CheckpointOptions, option
 from layoutray.document import Box, Page
 from layoutray.document.tags import kind_of
 from layoutray.errors import InputError
 from layoutray.inference.unit_attention import attention_from
 from layoutray.report import attention_map, png
 from layoutray.report.page_picture import page_picture
+from layoutray.store.data_set import DataSet
 from layoutray.tracking import registered, runs
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttentionOptions(PageChoice):
-    """Options of `layoutray picture attention`. Exactly one of `unit`, `words` and `box` is given.
+class PageChoice:
+    """Options that choose a page."""
 
-    Attributes:
-        layer: counted from 0; None is the last.
-    """
+    pages: str = option(help="folder written by `layoutray ingest`")
+    page: str | None = option(
+        "--page",
+        group="page",
+        metavar="PAGE_ID",
+        help="page to draw (default: the first by doc_id and number with a picture and the selected words)",
+    )
+    source: str | None = option(
+        "--source", group="page", metavar="TEXT", help="draw the first page whose file name contains TEXT"
+    )
 
-    checkpoint: str
-    unit: str | None
-    words: str | None
-    box: str | None
-    layer: int | None
-    tracking_uri: str
+    def rows(self) -> pc.Expression:
+        """The filter for PAGES rows with a picture; with a page id, for this page only."""
+        rows = pc.field("image") != ""
+        return rows & (pc.field("page_id") == self.page) if self.page else rows
+
+    def allows(self, source: str) -> bool:
+        """Whether the options allow pages of the file `source`."""
+        return not self.source or self.source in source.rpartition("/")[2]
+
+    def candidates(self) -> Iterator[Page]:
+        """The pages that the options allow and that have a picture, in no order."""
+        return (page for page in DataSet(self.pages).read_pages(self.rows()) if self.allows(page.source))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionOptions(PageChoice, CheckpointOptions):
+    """Options of `layoutray picture attention`. Exactly one of `unit`, `words` and `box` is given."""
+
+    unit: str | None = option(
+        "--unit",
+        group="words",
+        metavar="LABEL",
+        help="attention from all words of this label or entity type, e.g. title or table",
+    )
+    words: str | None = option(
+        "--words", group="words", metavar="FIRST-LAST", help="from these words of the page, counted from 0"
+    )
+    box: str | None = option(
+        "--box",
+        group="words",
+        metavar="X0,Y0,X1,Y1",
+        help="from the words whose centre is in this box, in shares of the page",
+    )
+    layer: int | None = option(
+        "--layer", type=int, help="layer, counted from 0, for models with attention per layer (default: the last)"
+    )
+    out: Path = options.picture_file("attention.png")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = _parse(arguments)
+    chosen = options.given("picture attention", arguments, AttentionOptions)
+    if not (chosen.unit or chosen.words or chosen.box):
+        raise InputError("no words are selected; give one of --unit, --words and --box")
     name, select = _selector(chosen)
     folder, _ = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
     loaded = checkpoint.load(folder)
@@ -45,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outside = attention_map.percent(max(0.0, 1 - attention.words.sum()))
     caption = [
         f"Attention of {loaded.recipe.name} ({loaded.recipe.arch}) from {name}, {len(words)} words",
-        caption_name(page),
+        f"{page.source.rpartition('/')[2]}, page {page.number}",
         f"Mean over {attention.heads} heads and {attention.tokens} tokens; {attended} of {len(page.words)} words are "
         f"attended to; {outside} of the attention goes to no word",
     ]
@@ -53,26 +96,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if run := runs.noted(folder, chosen.tracking_uri):
         run.log_picture(chosen.out.stem, picture)
     return terminal.show_picture(picture, chosen.out)
-
-
-def _parse(arguments: Sequence[str] | None) -> AttentionOptions:
-    parser = options.parser("picture attention")
-    options.add_checkpoint(parser)
-    add_page_options(parser, "with a picture and the selected words")
-    words = parser.add_mutually_exclusive_group(required=True)
-    words.add_argument(
-        "--unit", metavar="LABEL", help="attention from all words of this label or entity type, e.g. title or table"
-    )
-    words.add_argument("--words", metavar="FIRST-LAST", help="from these words of the page, counted from 0")
-    words.add_argument(
-        "--box", metavar="X0,Y0,X1,Y1", help="from the words whose centre is in this box, in shares of the page"
-    )
-    parser.add_argument(
-        "--layer", type=int, help="layer, counted from 0, for models with attention per layer (default: the last)"
-    )
-    options.add_tracking_uri(parser)
-    options.add_picture_file(parser, "attention.png")
-    return options.parse(parser, arguments, AttentionOptions)
 
 
 def _selector(chosen: AttentionOptions) -> tuple[str, Callable[[Page], list[int]]]:

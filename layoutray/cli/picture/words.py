@@ -7,12 +7,13 @@ pages whose words have none, e.g. those of a text layer.
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from layoutray.cli.shared import options, terminal
-from layoutray.cli.shared.page_choice import PageChoice, add_page_options, caption_name
+from layoutray.cli.shared.options import option
 from layoutray.document import Page
 from layoutray.document.filters import confidence
 from layoutray.errors import InputError
@@ -28,16 +29,30 @@ Rank = tuple[float, str, int, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordsOptions(PageChoice):
-    """Options of `layoutray picture words`.
+class WordsOptions:
+    """Options of `layoutray picture words`."""
 
-    Attributes:
-        worst: number of pages with the lowest mean confidence to draw; None draws pages by doc_id and number.
-        limit: maximum number of pages in a PDF without `worst`.
-    """
-
-    worst: int | None
-    limit: int
+    pages: str = option(help="folder written by `layoutray ingest`")
+    page: str | None = option(
+        "--page",
+        group="page",
+        metavar="PAGE_ID",
+        help="page to draw (default: the first by doc_id and number with a picture)",
+    )
+    source: str = option(
+        "--source", group="page", metavar="TEXT", default="", help="draw the first page whose file name contains TEXT"
+    )
+    worst: int | None = option(
+        "--worst", type=options.positive, metavar="N", help="draw the N pages with the lowest mean word confidence"
+    )
+    limit: int = option(
+        "--limit",
+        type=options.positive,
+        default=50,
+        metavar="N",
+        help="maximum number of pages of a PDF without --worst (default: %(default)s)",
+    )
+    out: Path = options.picture_file("words.png", (".png", ".pdf"))
 
     @property
     def maximum(self) -> int:
@@ -46,7 +61,9 @@ class WordsOptions(PageChoice):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = _parse(arguments)
+    chosen = options.given("picture words", arguments, WordsOptions)
+    if chosen.maximum < (chosen.worst or 1):
+        raise InputError(f"--worst is {chosen.worst}, but a PNG shows one page; write a PDF, e.g. --out words.pdf")
     pages = _read(chosen, _first_ranks(chosen))
     pictures = (recognised_words.draw(page_picture(page), page, _caption(page)) for page in pages)
     if chosen.out.suffix == ".png":
@@ -56,32 +73,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return terminal.show_path(chosen.out)
 
 
-def _parse(arguments: Sequence[str] | None) -> WordsOptions:
-    parser = options.parser("picture words")
-    add_page_options(parser, "with a picture")
-    parser.add_argument(
-        "--worst", type=options.positive, metavar="N", help="draw the N pages with the lowest mean word confidence"
-    )
-    parser.add_argument(
-        "--limit",
-        type=options.positive,
-        default=50,
-        metavar="N",
-        help="maximum number of pages of a PDF without --worst (default: %(default)s)",
-    )
-    options.add_picture_file(parser, "words.png", (".png", ".pdf"))
-    chosen = options.parse(parser, arguments, WordsOptions)
-    if chosen.maximum < (chosen.worst or 1):
-        raise InputError(f"--worst is {chosen.worst}, but a PNG shows one page; write a PDF, e.g. --out words.pdf")
-    return chosen
-
-
 def _first_ranks(chosen: WordsOptions) -> list[Rank]:
     """Ranks of the pages to draw, in order. Raises InputError if there is none."""
     pages = ranked = 0
     first: list[Rank] = []
-    for batch in DataSet(chosen.pages).scan_pages([*_COLUMNS, "source", "confidences"], chosen.rows()):
-        table = batch.filter(pa.array(map(chosen.allows, batch["source"].to_pylist())))
+    rows = pc.field("image") != ""
+    if chosen.page:
+        rows = rows & (pc.field("page_id") == chosen.page)
+    for batch in DataSet(chosen.pages).scan_pages([*_COLUMNS, "source", "confidences"], rows):
+        table = batch.filter(pa.array(chosen.source in _file_name(source) for source in batch["source"].to_pylist()))
         keys = _mean_confidences(table) if chosen.worst else [0.0] * table.num_rows
         names = [table[name].to_pylist() for name in _COLUMNS]
         ranks = [(key, *page) for key, *page in zip(keys, *names, strict=True) if key is not None]
@@ -128,4 +128,8 @@ def _caption(page: Page) -> list[str]:
         words += f", mean confidence {mean:.2f}, {doubtful:.0%} below {DOUBTFUL}"
     origin = page.provenance
     engine = f"{origin.engine} {origin.version}" if origin.engine else origin.words.replace("_", " ")
-    return [caption_name(page), words, f"words from {engine}"]
+    return [f"{_file_name(page.source)}, page {page.number}", words, f"words from {engine}"]
+
+
+def _file_name(source: str) -> str:
+    return source.rpartition("/")[2]
