@@ -45,10 +45,6 @@ class WordEvaluation:
     calibration: WordCalibration
     overlays: tuple[PageOverlay, ...]
 
-    def metrics(self) -> dict[str, float]:
-        """Those of the calibration."""
-        return self.calibration.metrics()
-
 
 @dataclass(frozen=True, kw_only=True)
 class FieldEvaluation:
@@ -116,7 +112,7 @@ def evaluate(loaded: Checkpoint, selection: PageSelection, *, beams: int = 1, tr
     fields = _evaluate_fields(predictions, selection, expected, beams) if schema else None
     metrics = {
         **summary,
-        **(words.metrics() if words else {}),
+        **(words.calibration.metrics() if words else {}),
         **(fields.metrics() if fields else {}),
         **(score_generated_summaries(loaded, selection, beams) if generates_summaries(loaded) else {}),
         **(score_with_lost(summary, selection, truth) if truth else {}),
