@@ -1,6 +1,6 @@
 """`layoutray evaluate`: measure a checkpoint on labelled pages."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,7 @@ from layoutray.cli.verbs import needs_extra
 from layoutray.errors import DocumentError, InputError
 from layoutray.evaluation.evaluate import Evaluation, evaluate
 from layoutray.evaluation.measurement import metrics_under_noise
-from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.pictures import PageOverlay, confusion_picture, reliability_picture
-from layoutray.recipe.recipes import Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,37 +73,26 @@ def _measure(chosen: EvaluateOptions) -> dict[str, Any]:
     tracked = chosen.load()
     evaluation = evaluate(tracked.loaded, selection, beams=chosen.beams, truth=chosen.truth)
     metrics = evaluation.metrics | metrics_under_noise(tracked.loaded, selection, chosen.noise)
-    _show(evaluation, metrics, tracked.loaded.recipe, selection)
-    measured = MeasuredPages(selection)
-    if run := tracked.run():
-        measured.log(run, int(tracked.loaded.metrics["step"]), metrics)
-        for name, png in _pictures(evaluation, selection.name):
-            run.log_picture(name, png)
-    return _report(evaluation, metrics, chosen.checkpoint, measured)
-
-
-def _show(evaluation: Evaluation, metrics: Mapping[str, float], recipe: Recipe, selection: PageSelection) -> None:
-    """The metrics as a table, and what they leave out."""
-    encoded = evaluation.encoded
+    encoded, recipe = evaluation.encoded, tracked.loaded.recipe
     examples = "documents" if recipe.task.of_documents else "windows"
     title = f"{recipe.name} on {selection.name}, {len(encoded.examples)} {examples}"
     terminal.show_table(title, ("metric", "value"), sorted(metrics.items()))
     if encoded.failed_pages:
         terminal.say(f"{encoded.failed_pages} pages could not be encoded and are not in these numbers")
     say_cuts(recipe, encoded.cut_documents, encoded.cut_texts)
-
-
-def _report(
-    evaluation: Evaluation, metrics: Mapping[str, float], checkpoint: str, measured: MeasuredPages
-) -> dict[str, Any]:
+    measured = MeasuredPages(selection)
+    if run := tracked.run():
+        measured.log(run, int(tracked.loaded.metrics["step"]), metrics)
+        for name, png in _pictures(evaluation, selection.name):
+            run.log_picture(name, png)
     return {
-        "checkpoint": checkpoint,
-        "pages": list(measured.selection.folders),
-        "split": measured.selection.name,
+        "checkpoint": chosen.checkpoint,
+        "pages": list(selection.folders),
+        "split": selection.name,
         "words": measured.words,
-        "dead": evaluation.encoded.failed_pages,
-        "cut": evaluation.encoded.cut_documents,
-        "texts_cut": evaluation.encoded.cut_texts,
+        "dead": encoded.failed_pages,
+        "cut": encoded.cut_documents,
+        "texts_cut": encoded.cut_texts,
         "metrics": metrics,
     }
 

@@ -10,7 +10,6 @@ from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.verbs import needs_extra
 
 if TYPE_CHECKING:
-    from layoutray.prepare.estimate import Estimate
     from layoutray.prepare.manifest import Manifest
 
 
@@ -121,22 +120,17 @@ def _show_plan(given: dict[str, Any], sample: int, price: float | None) -> int:
     }
     if remaining and sample > 0:
         measured = estimate(remaining, recipe, sample)
-        counts["estimate"] = _estimate(measured, given["workers"] or num_cores(), price)
+        workers, (hours, error) = given["workers"] or num_cores(), measured.worker_hours()
+        counts["estimate"] = {
+            "pages sampled": len(measured.seconds),
+            "of them dead letters": measured.dead,
+            "seconds a page": round(statistics.fmean(measured.seconds), 3),
+            "worker hours": _interval(hours, error),
+            "workers": workers,
+            "hours": _interval(hours / workers, error / workers),
+            **({} if price is None else {"cost": _interval(hours * price, error * price)}),
+        }
     return terminal.show_plan(recipe, counts)
-
-
-def _estimate(sample: "Estimate", workers: int, price: float | None) -> dict[str, Any]:
-    """Time and cost for people: rounded, with 95 % confidence intervals."""
-    hours, error = sample.worker_hours()
-    figures = {
-        "pages sampled": len(sample.seconds),
-        "of them dead letters": sample.dead,
-        "seconds a page": round(statistics.fmean(sample.seconds), 3),
-        "worker hours": _interval(hours, error),
-        "workers": workers,
-        "hours": _interval(hours / workers, error / workers),
-    }
-    return figures if price is None else {**figures, "cost": _interval(hours * price, error * price)}
 
 
 def _interval(value: float, error: float) -> str:

@@ -19,7 +19,6 @@ from layoutray.store import json_text, shards
 from layoutray.store.card import Card
 from layoutray.tracking.runs import Run
 from layoutray.training.inputs import training_documents
-from layoutray.training.job import Job
 
 _ALL = 0
 """Number of documents that `all` means, as in the recipe key `train.documents`."""
@@ -64,7 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for (size, _), trial in zip(varied, planned, strict=True):
             measured[size].append(kept_measurement(str(trial.job.out), selection))
         first = planned[0].job
-        passes = {size: _passes(first, size / available) for size in measured}
+        # How often all steps see each document.
+        seen = first.recipe.train.steps * first.recipe.train.batch_size / Card.read(first.examples).examples["train"]
+        passes = {size: seen * available / size for size in measured}
         _report(LearningCurve.of(measured), passes, f"{first.recipe.name} on {selection.name}", chosen.out, parent)
     parent.finish()
     return 0
@@ -83,12 +84,6 @@ def _sizes(chosen: LearningCurveOptions, available: int) -> list[int]:
             "give smaller ones to --documents"
         )
     return sizes
-
-
-def _passes(job: Job, share: float) -> float:
-    """How often all steps of `job` see each document, if it trains on a `share` of the training documents."""
-    windows = share * Card.read(job.examples).examples["train"]
-    return job.recipe.train.steps * job.recipe.train.batch_size / windows
 
 
 def _report(curve: LearningCurve, passes: dict[int, float], title: str, out: str, parent: Run) -> None:

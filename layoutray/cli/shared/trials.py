@@ -168,12 +168,31 @@ def train(
     Args:
         waiting: see `check`.
     """
-    ended = _train_waiting(trials, waiting, parent, chosen) if waiting else {}
+    opened, ended = dict[str, Run](), dict[str, Ended]()
+    try:
+        for trial in trials:
+            if job := waiting.get(trial.name):
+                tracked = tracked_training.tracking_of(chosen)
+                opened[trial.name] = tracking.open_run(job.job, job.card, tracked, trial.varied, parent)
+            else:
+                tracked_training.close_finished(trial.job, chosen.tracking_uri, "")
+        if waiting:
+            tracked_training.describe_start(next(iter(waiting.values())))
+            terminal.say(f"{len(opened)} trials; MLflow shows their progress in run {parent.run_id}")
+            work = partial(_train, {name: checked.job for name, checked in waiting.items()}, opened)
+            with connect():
+                ended = run_each([*waiting], work, chosen.share(), lambda name: terminal.say(f"{name} has ended"))
+    except BaseException:
+        for run in opened.values():
+            if not run.finished:
+                run.finish("FAILED")
+        raise
     results: list[Result] = []
     for trial in trials:
-        if trial.name not in waiting:
-            tracked_training.close_finished(trial.job, chosen.tracking_uri, "")
         one = ended.get(trial.name, Ended())
+        if one.error:
+            opened[trial.name].client.log_text(opened[trial.name].run_id, one.trace, "error.txt")
+            opened[trial.name].finish("FAILED")
         results.append(Result(trial, None, error=one.error) if one.error else finished(trial, one.seconds))
     return results
 
@@ -200,33 +219,6 @@ def finished(trial: Trial, seconds: float | None = None) -> Result:
 def objective(trial: Trial) -> str:
     """Name of the metric that trials are compared by."""
     return f"dev.{trial.job.recipe.task.objective[0]}"
-
-
-def _train_waiting(
-    trials: Sequence[Trial], waiting: Mapping[str, CheckedJob], parent: Run, chosen: TrialOptions
-) -> dict[str, Ended]:
-    tracked_training.describe_start(next(iter(waiting.values())))
-    opened: dict[str, Run] = {}
-    try:
-        for trial in trials:
-            if job := waiting.get(trial.name):
-                opened[trial.name] = tracking.open_run(
-                    job.job, job.card, tracked_training.tracking_of(chosen), trial.varied, parent
-                )
-        terminal.say(f"{len(opened)} trials; MLflow shows their progress in run {parent.run_id}")
-        work = partial(_train, {name: checked.job for name, checked in waiting.items()}, opened)
-        with connect():
-            ended = run_each([*waiting], work, chosen.share(), lambda name: terminal.say(f"{name} has ended"))
-    except BaseException:
-        for run in opened.values():
-            if not run.finished:
-                run.finish("FAILED")
-        raise
-    for name, one in ended.items():
-        if one.error:
-            opened[name].client.log_text(opened[name].run_id, one.trace, "error.txt")
-            opened[name].finish("FAILED")
-    return ended
 
 
 def _train(waiting: Mapping[str, Job], opened: Mapping[str, Run], name: str, device: torch.device) -> None:
