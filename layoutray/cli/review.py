@@ -38,10 +38,7 @@ class ReviewOptions:
         "--order", metavar="FILE", default="", help="review.csv of `layoutray select`: its documents come first"
     )
     reviewer: str = option(
-        "--reviewer",
-        type=lambda text: text or getpass.getuser(),
-        default="",
-        help="your name, for the history (default: your login name)",
+        "--reviewer", default=getpass.getuser, help="your name, for the history (default: %(default)s)"
     )
     sample: float = option(
         "--sample",

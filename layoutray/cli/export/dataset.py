@@ -1,5 +1,6 @@
 """`layoutray export dataset`: labelled pages for other programs, as Parquet for the package datasets, FUNSD or COCO."""
 
+import io
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,6 @@ from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.formats import entity_json, layoutlm
 from layoutray.ocr import pictures, render
-from layoutray.report import png
 from layoutray.report.page_picture import page_picture
 from layoutray.store import sources
 from layoutray.store.answer_set import pages_folder
@@ -116,7 +116,9 @@ def _picture(page: Page) -> tuple[str, bytes] | None:
         content = sources.read_bytes(page.image)
         if not pictures.is_turned(content, render.sniff(content)):
             return f"{page.doc_id}{suffix}", content
-    return f"{page.doc_id}-{page.number}.png", png.png(page_picture(page))
+    sink = io.BytesIO()
+    page_picture(page).save(sink, "PNG")
+    return f"{page.doc_id}-{page.number}.png", sink.getvalue()
 
 
 def _save_json(file: Path, content: Mapping[str, Any]) -> None:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 
 from layoutray.cli.verbs import VERBS
 from layoutray.errors import InputError
+from layoutray.tracking import stores
 
 _PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 
@@ -26,7 +27,7 @@ def option(*flags: str, group: str = "", **settings: Any) -> Any:
 
     Args:
         group: of the options of a group, at most one can be given.
-        settings: keywords of `argparse.ArgumentParser.add_argument`.
+        settings: keywords of `argparse.ArgumentParser.add_argument`; a default may be a function that gives it.
     """
     return field(metadata={"flags": flags, "group": group, "settings": settings})
 
@@ -86,12 +87,6 @@ def _picture_file(text: str, suffixes: Sequence[str]) -> Path:
     return local_folder(text)
 
 
-def _tracking_uri(text: str) -> str:
-    from layoutray.tracking import stores
-
-    return text or stores.default_uri()
-
-
 def recipe(kind: str) -> Any:
     """The positional argument `recipe`."""
     return option(help=f"{kind} recipe: the name of a shipped one, or a .toml file")
@@ -122,8 +117,7 @@ def tracking_uri() -> Any:
     """`--tracking-uri`, resolved."""
     return option(
         "--tracking-uri",
-        type=_tracking_uri,
-        default="",
+        default=stores.default_uri,
         help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)",
     )
 
@@ -265,6 +259,8 @@ def parser(verb: str, fields: Mapping[str, Field[Any]]) -> argparse.ArgumentPars
     groups: dict[str, Any] = {"": made}
     for name, one in fields.items():
         flags, group, settings = (one.metadata[key] for key in ("flags", "group", "settings"))
+        if callable(settings.get("default")):
+            settings = {**settings, "default": settings["default"]()}
         if group not in groups:
             groups[group] = made.add_mutually_exclusive_group()
         groups[group].add_argument(*(flags or [name]), **({"dest": name} if flags else {}), **settings)
