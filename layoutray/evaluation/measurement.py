@@ -142,7 +142,7 @@ def count_by_document(loaded: Checkpoint, selection: PageSelection, noise: float
 
 def items_by_document(
     loaded: Checkpoint, selection: PageSelection, noise: float = 0.0
-) -> dict[str, tuple[Items, Items]]:
+) -> Mapping[str, tuple[Items, Items]]:
     """The expected and the answered items of each labelled document, for a task with a `counted_metric`.
 
     Args:
@@ -187,7 +187,7 @@ def _entity_finder(loaded: Checkpoint, noise: float) -> Callable[[Sequence[Page]
 
 def _entity_items(
     selection: PageSelection, task: TagsWords, entities: Callable[[Sequence[Page]], Sequence[Sequence[Entity]]]
-) -> dict[str, tuple[Items, Items]]:
+) -> Mapping[str, tuple[Items, Items]]:
     """The expected and the answered entities of each document that has a page of which all words are tagged.
 
     Pages with an untagged word are left out, as their entities are not known.

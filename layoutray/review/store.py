@@ -254,10 +254,10 @@ class ReviewStore:
 
     def corrections(self, number: int) -> list[Correction]:
         """What people did with a document, the first first."""
-        return [
-            Correction(**row | {side: row[side] and VALUE.validate_json(row[side]) for side in ("before", "after")})
-            for row in map(dict, self.database.rows(_CORRECTIONS, number))
-        ]
+        found: list[dict[str, Any]] = [dict(row) for row in self.database.rows(_CORRECTIONS, number)]
+        for fields in found:
+            fields |= {side: fields[side] and VALUE.validate_json(fields[side]) for side in ("before", "after")}
+        return [Correction(**fields) for fields in found]
 
     def _sampled(self, document: AnsweredDocument, said: Prediction) -> Prediction:
         """The value, with whether it is in the sample: by a hash, so that it is chosen without its content."""
