@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutray.cli.shared.options import add_overrides, local_folder
+from layoutray.cli.shared.options import local_folder
 from layoutray.errors import InputError
 
 _WINDOWS = 8
@@ -122,6 +122,23 @@ def add_step_cost_options(
     )
 
 
+def add_recipe(parser: argparse.ArgumentParser, kind: str) -> None:
+    """The positional argument `recipe`."""
+    parser.add_argument("recipe", help=f"{kind} recipe: the name of a shipped one, or a .toml file")
+
+
+def add_overrides(parser: argparse.ArgumentParser) -> None:
+    """`--set`."""
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override a recipe key of all trainings by its dotted path; repeatable",
+    )
+
+
 def add_runs_options(parser: argparse.ArgumentParser) -> None:
     """The fields of `RunsOptions`."""
     parser.add_argument(
@@ -139,7 +156,7 @@ def add_runs_options(parser: argparse.ArgumentParser) -> None:
         default=600,
         help="training steps of each system; where a system is fine-tuned too, steps of its pretraining",
     )
-    add_overrides(parser, "override a recipe key of all trainings by its dotted path; repeatable")
+    add_overrides(parser)
     parser.add_argument(
         "--at-once", type=int, default=2, help="trainings that run at the same time, with one thread each"
     )

@@ -91,10 +91,11 @@ def serve(checkpoint: str | Path, **given: Any) -> Generator[str]:
     """
     with needs_extra("serve"):
         from layoutray.cli import serve as verb
+        from layoutray.cli.shared import deployment
         from layoutray.cluster.connect import connect
         from layoutray.cluster.endpoint.application import running
     chosen = vars(verb.parser().parse_args(["--", str(checkpoint)]))
     settings, registry = verb.parts(chosen | options.replacing(chosen, given))
-    verb.check(settings, registry)
+    deployment.check(settings, registry)
     with connect(), running(settings, registry=registry) as url:
         yield url

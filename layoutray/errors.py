@@ -99,7 +99,7 @@ class DocumentError(InputError):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Needed for pickling between Ray workers, because of the keyword-only argument.
-        return _rebuild, (self.reason, str(self), self.stage)
+        return partial(DocumentError, self.reason, str(self), stage=self.stage), ()
 
     @property
     def retryable(self) -> bool:
@@ -114,10 +114,6 @@ def as_document_error(error: Exception, stage: str) -> DocumentError:
         raise error
     failure = DocumentError(Reason.INTERNAL, f"{type(error).__name__}: {error}", stage=stage)
     return failure.with_traceback(error.__traceback__)
-
-
-def _rebuild(reason: Reason, message: str, stage: str) -> DocumentError:
-    return DocumentError(reason, message, stage=stage)
 
 
 class ApiError(LayoutrayError):

@@ -71,12 +71,9 @@ def _document(row: Mapping[Any, Any]) -> UploadedFile | WordPages:
         raise failures.invalid("give each document either as file (bytes) or as pages")
     if isinstance(file, bytes):
         return submission.uploaded_file(file, "", Limits())
-    return submission.word_pages(json.dumps({"pages": pages}, default=_plain).encode(), Limits())
-
-
-def _plain(value: np.ndarray | np.generic) -> Any:
-    """What JSON can hold of a value that MLflow has converted."""
-    return value.tolist()
+    # MLflow has converted lists and numbers to those of NumPy.
+    body = json.dumps({"pages": pages}, default=lambda converted: converted.tolist())
+    return submission.word_pages(body.encode(), Limits())
 
 
 def _load_pyfunc(folder: str, model_config: Mapping[str, str]) -> DocumentModel:  # pyright: ignore[reportUnusedFunction]

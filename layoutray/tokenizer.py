@@ -98,10 +98,6 @@ class Tokenizer:
                 lines[-1].append(token_id)
         return "\n".join(" ".join(self.inner.decode(line).split()) for line in lines)
 
-    def save(self, path: Path) -> None:
-        """Write a `tokenizer.json`."""
-        self.inner.save(str(path))
-
 
 def train_wordpiece(words: Iterable[str], vocab_size: int) -> Tokenizer:
     """Train a lower-cased WordPiece vocabulary, like that of bert-base-uncased.

@@ -125,7 +125,7 @@ def encode(folder: Path, chosen: Recipe, made: list[Page]) -> str:
         part = examples.filter(pc.field("split") == split)
         if part.num_rows:
             example_files.write_index(example_files.write_shard(part, f"{out}/{split}", "part.arrow"), f"{out}/{split}")
-    vocabulary.save(Path(out) / "tokenizer.json")
+    vocabulary.inner.save(f"{out}/tokenizer.json")
     count = {split: examples["split"].to_pylist().count(split) for split in SPLITS}
     Card(
         task=chosen.task.name,

@@ -137,11 +137,11 @@ def test_the_verbs_that_read_pages_run_without_pytorch_and_mlflow_and_others_say
     assert re.search(f"layoutray.errors.MissingDependencyError: {message}$", called.stderr)
 
 
-def test_help_of_reading_and_encoding_does_not_wait_for_ray_and_pytorch() -> None:
-    for verb in ("ingest", "encode", "predict"):
+def test_help_does_not_wait_for_ray_and_pytorch() -> None:
+    for verb in ("ingest", "encode", "predict", "pretrain", "finetune", "serve"):
         program = (
-            f"import sys, contextlib; from layoutray.cli.{verb} import main\n"
-            "with contextlib.suppress(SystemExit): main(['--help'])\n"
+            "import sys, contextlib; from layoutray.cli.main import main\n"
+            f"with contextlib.suppress(SystemExit): main([{verb!r}, '--help'])\n"
             "sys.stderr.write(' '.join({'ray', 'torch', 'mlflow', 'pyarrow'} & sys.modules.keys()))"
         )
         done = subprocess.run(

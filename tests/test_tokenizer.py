@@ -83,7 +83,7 @@ def test_special_tokens_come_first() -> None:
 
 def test_save_and_load_by_file_and_by_folder(tmp_path: Path) -> None:
     vocabulary = tokenizer.train_wordpiece(WORDS, 250)
-    vocabulary.save(tmp_path / "tokenizer.json")
+    vocabulary.inner.save(str(tmp_path / "tokenizer.json"))
     for path in (tmp_path, tmp_path / "tokenizer.json"):
         assert tokenizer.load(path).words_to_ids(WORDS) == vocabulary.words_to_ids(WORDS)
 

@@ -13,6 +13,7 @@ from benchmarks.figures import attention_map
 from benchmarks.measure.unit_attention import attention_from
 from layoutray import checkpoint
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import CheckpointOptions, option
 from layoutray.document import Box, Page
 from layoutray.document.tags import kind_of
 from layoutray.errors import InputError
@@ -23,27 +24,38 @@ from layoutray.tracking import registered, runs
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttentionOptions:
-    """Options of the command. Exactly one of `unit`, `words` and `box` is given.
+class AttentionOptions(CheckpointOptions):
+    """Options of the command. Exactly one of `unit`, `words` and `box` is given."""
 
-    Attributes:
-        pages: folder written by `layoutray ingest`.
-        page: a page id; None chooses by `source`.
-        source: text in the file name of the page's source; empty takes any.
-        layer: counted from 0; None is the last.
-        out: the picture to write.
-    """
-
-    checkpoint: str
-    pages: str
-    page: str | None
-    source: str
-    unit: str | None
-    words: str | None
-    box: str | None
-    layer: int | None
-    out: Path
-    tracking_uri: str
+    pages: str = option(help="folder written by `layoutray ingest`")
+    page: str | None = option(
+        "--page",
+        group="page",
+        metavar="PAGE_ID",
+        help="page to draw (default: the first by doc_id and number with a picture and the selected words)",
+    )
+    source: str = option(
+        "--source", group="page", metavar="TEXT", default="", help="draw the first page whose file name contains TEXT"
+    )
+    unit: str | None = option(
+        "--unit",
+        group="words",
+        metavar="LABEL",
+        help="attention from all words of this label or entity type, e.g. title or table",
+    )
+    words: str | None = option(
+        "--words", group="words", metavar="FIRST-LAST", help="from these words of the page, counted from 0"
+    )
+    box: str | None = option(
+        "--box",
+        group="words",
+        metavar="X0,Y0,X1,Y1",
+        help="from the words whose centre is in this box, in shares of the page",
+    )
+    layer: int | None = option(
+        "--layer", type=int, help="layer, counted from 0, for models with attention per layer (default: the last)"
+    )
+    out: Path = options.picture_file("attention.png")
 
     def candidates(self) -> Iterator[Page]:
         """The pages that the options allow and that have a picture, in no order."""
@@ -53,7 +65,11 @@ class AttentionOptions:
 
 
 def main(arguments: Sequence[str]) -> int:
-    chosen = _parse(arguments)
+    made = argparse.ArgumentParser(prog="python -m benchmarks attention", description=__doc__)
+    made = options.with_fields(made, options.declared(AttentionOptions))
+    chosen = options.parse(made, arguments, AttentionOptions)
+    if not (chosen.unit or chosen.words or chosen.box):
+        raise InputError("no words are selected; give one of --unit, --words and --box")
     name, select = _selector(chosen)
     folder, _ = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
     loaded = checkpoint.load(folder)
@@ -71,35 +87,6 @@ def main(arguments: Sequence[str]) -> int:
     if run := runs.noted(folder, chosen.tracking_uri):
         run.log_picture(chosen.out.stem, picture)
     return terminal.show_picture(picture, chosen.out)
-
-
-def _parse(arguments: Sequence[str]) -> AttentionOptions:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks attention", description=__doc__)
-    options.add_checkpoint(parser)
-    parser.add_argument("pages", help="folder written by `layoutray ingest`")
-    choice = parser.add_mutually_exclusive_group()
-    choice.add_argument(
-        "--page",
-        metavar="PAGE_ID",
-        help="page to draw (default: the first by doc_id and number with a picture and the selected words)",
-    )
-    choice.add_argument(
-        "--source", metavar="TEXT", default="", help="draw the first page whose file name contains TEXT"
-    )
-    words = parser.add_mutually_exclusive_group(required=True)
-    words.add_argument(
-        "--unit", metavar="LABEL", help="attention from all words of this label or entity type, e.g. title or table"
-    )
-    words.add_argument("--words", metavar="FIRST-LAST", help="from these words of the page, counted from 0")
-    words.add_argument(
-        "--box", metavar="X0,Y0,X1,Y1", help="from the words whose centre is in this box, in shares of the page"
-    )
-    parser.add_argument(
-        "--layer", type=int, help="layer, counted from 0, for models with attention per layer (default: the last)"
-    )
-    options.add_tracking_uri(parser)
-    options.add_picture_file(parser, "attention.png")
-    return options.parse(parser, arguments, AttentionOptions)
 
 
 def _selector(chosen: AttentionOptions) -> tuple[str, Callable[[Page], list[int]]]:

@@ -15,10 +15,10 @@ import numpy as np
 
 from benchmarks.measure.review_round import LoopSettings, ReviewRound
 from benchmarks.measure.spread import Spread
-from benchmarks.options import RunsOptions, add_runs_options
+from benchmarks.options import RunsOptions, add_recipe, add_runs_options
 from benchmarks.training_runs import Runs
 from layoutray.cli.shared import terminal
-from layoutray.cli.shared.options import add_recipe, parse, positive
+from layoutray.cli.shared.options import parse, positive
 from layoutray.errors import InputError
 from layoutray.metrics.bootstrap import Estimate, f1
 

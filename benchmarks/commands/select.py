@@ -14,10 +14,10 @@ from random import Random
 from benchmarks.measure.document_subset import training_documents, write_examples_of, write_pages_of
 from benchmarks.measure.labels_needed import labels_needed
 from benchmarks.measure.spread import Spread
-from benchmarks.options import RunsOptions, add_runs_options
+from benchmarks.options import RunsOptions, add_recipe, add_runs_options
 from benchmarks.training_runs import Runs, Scores, schedule
 from layoutray.cli.shared import terminal
-from layoutray.cli.shared.options import add_recipe, parse, positive
+from layoutray.cli.shared.options import parse, positive
 from layoutray.errors import InputError
 
 _SELECT, _RANDOM = "select", "random"

@@ -103,7 +103,7 @@ def _random_examples(masked_lm: Recipe, out: str) -> str:
     folder = sources.join(out, "train")
     blocks = example_files.write_shard(pa.Table.from_pylist(rows, schema=EXAMPLES), folder, "part-0.arrow")
     example_files.write_index(blocks, folder)
-    vocabulary.save(Path(out, "tokenizer.json"))
+    vocabulary.inner.save(f"{out}/tokenizer.json")
     Card(
         task=masked_lm.task.name,
         max_length=_LENGTH,

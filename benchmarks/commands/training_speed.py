@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.measure.training_speed import Speed, SpeedRun, measure
+from benchmarks.options import add_overrides
 from layoutray.cli.shared import terminal
-from layoutray.cli.shared.options import add_overrides, local_folder, parse
+from layoutray.cli.shared.options import local_folder, parse
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 _BEFORE = "before"
@@ -70,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks training-speed", description=__doc__)
     parser.add_argument("recipe", help="recipe of the training")
     parser.add_argument("examples", type=local_folder, help="folder of examples, written by `layoutray encode`")
-    add_overrides(parser, "override a recipe key of all trainings by its dotted path; repeatable")
+    add_overrides(parser)
     parser.add_argument("--before", type=local_folder, help="checkout of another version, which is measured too")
     parser.add_argument("--only", nargs="+", choices=list(_VARIANTS), default=list(_VARIANTS), help="default: all")
     parser.add_argument("--steps", type=int, default=4, help="measured steps of each training")

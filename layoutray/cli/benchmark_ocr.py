@@ -5,14 +5,7 @@ from collections.abc import Sequence
 
 from layoutray.cli.shared import terminal
 from layoutray.errors import InputError
-from layoutray.evaluation.ocr_settings import (
-    HEADING,
-    KnownPage,
-    annotated_pictures,
-    born_digital_pages,
-    score_settings,
-    variant,
-)
+from layoutray.evaluation.ocr_settings import HEADING, annotated_pictures, born_digital_pages, score_settings, variant
 from layoutray.ocr.settings import PROFILES
 
 
@@ -36,19 +29,16 @@ def main(arguments: Sequence[str]) -> int:
         "'engine=tesserocr tesserocr.psm=4'; repeatable (default: both profiles)",
     )
     options = parser.parse_args(arguments)
-    pages = _known_pages(options.reader, options.root, options.split, options.limit)
+    if options.reader == "folder":
+        pages = born_digital_pages(options.root, options.limit)
+        missing = "PDF file whose first page has a usable text layer"
+    else:
+        pages = annotated_pictures(options.reader, options.root, options.split, options.limit)
+        missing = f"pictures with words in split {options.split!r}"
+    if not pages:
+        raise InputError(f"{options.root} has no {missing}")
     settings = {name: variant(name) for name in options.variant or [f"profile={profile}" for profile in PROFILES]}
     name = f"{options.reader} {options.split}".strip()
     rows = [score.cells() for score in score_settings(name, pages, settings)]
     terminal.show_table("Words recognised, shares of 1", HEADING, rows)
     return 0
-
-
-def _known_pages(reader: str, root: str, split: str, limit: int) -> list[KnownPage]:
-    if reader == "folder":
-        if pages := born_digital_pages(root, limit):
-            return pages
-        raise InputError(f"{root} has no PDF file whose first page has a usable text layer")
-    if pages := annotated_pictures(reader, root, split, limit):
-        return pages
-    raise InputError(f"{root} has no pictures with words in split {split!r}")

@@ -1,12 +1,12 @@
 """`layoutray calibrate`: choose on labelled pages which answers of a checkpoint are accepted without a look."""
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from layoutray import checkpoint, config
 from layoutray.cli.shared import options, terminal
-from layoutray.cli.shared.evaluation_options import EvaluationOptions, add_evaluation_options
+from layoutray.cli.shared.evaluation_options import EvaluationOptions
+from layoutray.cli.shared.options import option
 from layoutray.cli.shared.output_folder import new_folder
 from layoutray.errors import InputError
 from layoutray.evaluation.acceptance import Goal, choose_thresholds, measure_acceptance
@@ -17,20 +17,20 @@ from layoutray.recipe import recipes
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrateOptions(EvaluationOptions):
-    """Options of `layoutray calibrate`.
+    """Options of `layoutray calibrate`; see `layoutray.evaluation.acceptance.Goal`."""
 
-    Attributes:
-        precision, risk: see `layoutray.evaluation.acceptance.Goal`.
-        out: folder of the checkpoint with thresholds.
-    """
-
-    precision: float
-    risk: float
-    out: str
+    split: str = options.split("dev")
+    precision: float = option(
+        "--precision", type=float, default=0.99, help="wanted precision of the accepted answers (default: 0.99)"
+    )
+    risk: float = option(
+        "--risk", type=float, default=0.1, help="probability that the true precision is lower (default: 0.1)"
+    )
+    out: str = option("--out", required=True, help="new folder or s3:// address for the checkpoint with thresholds")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = options.parse(_parser(), arguments, CalibrateOptions)
+    chosen = options.given("calibrate", arguments, CalibrateOptions)
     goal = Goal(chosen.precision, chosen.risk)
     out = new_folder(chosen.out)
     tracked, selection = chosen.load(), chosen.selection()
@@ -64,20 +64,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             terminal.say(_why_none(name, sum(one.answer.name == name for one in fields.judged), goal))
     terminal.say(f"checkpoint with thresholds: {chosen.out}")
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = options.parser("calibrate")
-    add_evaluation_options(parser)
-    parser.set_defaults(split="dev")
-    parser.add_argument(
-        "--precision", type=float, default=0.99, help="wanted precision of the accepted answers (default: 0.99)"
-    )
-    parser.add_argument(
-        "--risk", type=float, default=0.1, help="probability that the true precision is lower (default: 0.1)"
-    )
-    parser.add_argument("--out", required=True, help="new folder or s3:// address for the checkpoint with thresholds")
-    return parser
 
 
 def _why_none(name: str, answers: int, goal: Goal) -> str:

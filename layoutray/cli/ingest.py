@@ -1,21 +1,46 @@
 """`layoutray ingest`: read documents with OCR; write their pages, dead letters and a manifest."""
 
-import argparse
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.verbs import needs_extra
 
 if TYPE_CHECKING:
-    from layoutray.prepare.estimate import Estimate
     from layoutray.prepare.manifest import Manifest
 
 
+_OPTIONS = {
+    "recipe": options.recipe("ingest"),
+    "source": option(help="folder or s3:// address of the documents"),
+    "out": option(help="folder or s3:// address for the pages; a second run processes only what is missing"),
+    "workers": options.reading_workers(),
+    "sample": option(
+        "--sample",
+        type=int,
+        default=8,
+        metavar="PAGES",
+        help="with --dry-run: pages to read for an estimate of the time (default: %(default)s)",
+    ),
+    "price": option(
+        "--price", type=float, metavar="PER_HOUR", help="with --dry-run: price of a core per hour, to estimate the cost"
+    ),
+    "limit": option("--limit", type=int, metavar="DOCUMENTS", help="take only the first DOCUMENTS documents"),
+    "max_dead_rate": option(
+        "--max-dead-rate",
+        type=options.share,
+        metavar="SHARE",
+        help="exit with status 1 if more than this share of the pages are dead letters; finished pages are kept",
+    ),
+    **options.declared(RecipeOptions),
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = options.parse_for(_parser(), arguments, ingest)
+    given = options.parse_for("ingest", _OPTIONS, arguments, ingest)
     plan_only, sample, price = (given.pop(name) for name in ("dry_run", "sample", "price"))
     if plan_only:
         return _show_plan(given, sample, price)
@@ -73,35 +98,6 @@ def ingest(
     return manifest
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = options.parser("ingest")
-    options.add_recipe(parser, "ingest")
-    parser.add_argument("source", help="folder or s3:// address of the documents")
-    parser.add_argument(
-        "out", help="folder or s3:// address for the pages; a second run processes only what is missing"
-    )
-    options.add_reading_workers(parser)
-    parser.add_argument(
-        "--sample",
-        type=int,
-        default=8,
-        metavar="PAGES",
-        help="with --dry-run: pages to read for an estimate of the time (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--price", type=float, metavar="PER_HOUR", help="with --dry-run: price of a core per hour, to estimate the cost"
-    )
-    parser.add_argument("--limit", type=int, metavar="DOCUMENTS", help="take only the first DOCUMENTS documents")
-    parser.add_argument(
-        "--max-dead-rate",
-        type=options.share,
-        metavar="SHARE",
-        help="exit with status 1 if more than this share of the pages are dead letters; finished pages are kept",
-    )
-    options.add_recipe_options(parser)
-    return parser
-
-
 def _show_plan(given: dict[str, Any], sample: int, price: float | None) -> int:
     from layoutray.cli.shared.progress import ProgressDisplay
     from layoutray.cluster.connect import num_cores
@@ -124,22 +120,17 @@ def _show_plan(given: dict[str, Any], sample: int, price: float | None) -> int:
     }
     if remaining and sample > 0:
         measured = estimate(remaining, recipe, sample)
-        counts["estimate"] = _estimate(measured, given["workers"] or num_cores(), price)
+        workers, (hours, error) = given["workers"] or num_cores(), measured.worker_hours()
+        counts["estimate"] = {
+            "pages sampled": len(measured.seconds),
+            "of them dead letters": measured.dead,
+            "seconds a page": round(statistics.fmean(measured.seconds), 3),
+            "worker hours": _interval(hours, error),
+            "workers": workers,
+            "hours": _interval(hours / workers, error / workers),
+            **({} if price is None else {"cost": _interval(hours * price, error * price)}),
+        }
     return terminal.show_plan(recipe, counts)
-
-
-def _estimate(sample: "Estimate", workers: int, price: float | None) -> dict[str, Any]:
-    """Time and cost for people: rounded, with 95 % confidence intervals."""
-    hours, error = sample.worker_hours()
-    figures = {
-        "pages sampled": len(sample.seconds),
-        "of them dead letters": sample.dead,
-        "seconds a page": round(statistics.fmean(sample.seconds), 3),
-        "worker hours": _interval(hours, error),
-        "workers": workers,
-        "hours": _interval(hours / workers, error / workers),
-    }
-    return figures if price is None else {**figures, "cost": _interval(hours * price, error * price)}
 
 
 def _interval(value: float, error: float) -> str:

@@ -1,6 +1,5 @@
 """`layoutray keys NAME`: create, list and revoke the keys of the endpoint."""
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -9,6 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import option
 from layoutray.serving.access.keys import SCOPES, KeyStore, Scope
 
 
@@ -16,44 +16,45 @@ from layoutray.serving.access.keys import SCOPES, KeyStore, Scope
 class KeyFile:
     """The option that names the key file."""
 
-    keys: str
+    keys: str = option(
+        "--keys",
+        type=options.local_file,
+        metavar="FILE",
+        default="keys.db",
+        help="key file, given also to `layoutray serve` (default: %(default)s)",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class CreateOptions(KeyFile):
     """Options of `layoutray keys create`. See `Key`."""
 
-    name: str
-    scope: Sequence[Scope]
-    pages_per_day: int | None
-    per_minute: int | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class RevokeOptions(KeyFile):
-    """Options of `layoutray keys revoke`."""
-
-    name: str
-
-
-def create(arguments: Sequence[str] | None = None) -> int:
-    """Write a new key to stdout. It is stored as a hash and cannot be shown again."""
-    parser = _parser("keys create")
-    parser.add_argument("name", help="whose key it is, for the audit log; a name is never used twice")
-    parser.add_argument(
+    name: str = option(help="whose key it is, for the audit log; a name is never used twice")
+    scope: Sequence[Scope] = option(
         "--scope",
         action="append",
         required=True,
         choices=SCOPES,
         help="what the key may do; repeatable; admin includes all others",
     )
-    parser.add_argument(
+    pages_per_day: int | None = option(
         "--pages-per-day", type=options.positive, metavar="N", help="most pages in one day, in UTC (default: no limit)"
     )
-    parser.add_argument(
+    per_minute: int | None = option(
         "--per-minute", type=options.positive, metavar="N", help="most requests per minute (default: no limit)"
     )
-    chosen = options.parse(parser, arguments, CreateOptions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RevokeOptions(KeyFile):
+    """Options of `layoutray keys revoke`."""
+
+    name: str = option(help="name of the key")
+
+
+def create(arguments: Sequence[str] | None = None) -> int:
+    """Write a new key to stdout. It is stored as a hash and cannot be shown again."""
+    chosen = options.given("keys create", arguments, CreateOptions)
     with closing(KeyStore.open(chosen.keys, create=True)) as store:
         text = store.create(chosen.name, sorted(set(chosen.scope)), chosen.pages_per_day, chosen.per_minute)
     sys.stdout.write(f"{text}\n")
@@ -67,7 +68,7 @@ def list_keys(arguments: Sequence[str] | None = None) -> int:
     def time(seconds: float) -> str:
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
-    chosen = options.parse(_parser("keys list"), arguments, KeyFile)
+    chosen = options.given("keys list", arguments, KeyFile)
     with closing(KeyStore.open(chosen.keys)) as store:
         for key in store.list():
             shown = asdict(key) | {"created": time(key.created), "revoked": key.revoked and time(key.revoked)}
@@ -77,23 +78,8 @@ def list_keys(arguments: Sequence[str] | None = None) -> int:
 
 def revoke(arguments: Sequence[str] | None = None) -> int:
     """Revoke a key: the endpoint refuses it from the next request on."""
-    parser = _parser("keys revoke")
-    parser.add_argument("name", help="name of the key")
-    chosen = options.parse(parser, arguments, RevokeOptions)
+    chosen = options.given("keys revoke", arguments, RevokeOptions)
     with closing(KeyStore.open(chosen.keys)) as store:
         store.revoke(chosen.name)
     terminal.say(f"key {chosen.name} is revoked")
     return 0
-
-
-def _parser(verb: str) -> argparse.ArgumentParser:
-    """A parser with the field of `KeyFile`."""
-    parser = options.parser(verb)
-    parser.add_argument(
-        "--keys",
-        type=options.local_file,
-        metavar="FILE",
-        default="keys.db",
-        help="key file, given also to `layoutray serve` (default: %(default)s)",
-    )
-    return parser

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from layoutray.cli.shared import options, terminal, trials
-from layoutray.cli.shared.evaluation_options import SelectionOptions, add_selection_options
+from layoutray.cli.shared.evaluation_options import SelectionOptions
+from layoutray.cli.shared.options import option
 from layoutray.cli.shared.trials import SeedOptions, TrialJobOptions
 from layoutray.compare.learning_curve import LearningCurve
 from layoutray.compare.pictures import learning_curve
@@ -18,7 +19,6 @@ from layoutray.store import json_text, shards
 from layoutray.store.card import Card
 from layoutray.tracking.runs import Run
 from layoutray.training.inputs import training_documents
-from layoutray.training.job import Job
 
 _ALL = 0
 """Number of documents that `all` means, as in the recipe key `train.documents`."""
@@ -26,19 +26,27 @@ _MORE = 20
 """Additional documents whose gain is predicted."""
 
 
+def _size(text: str) -> int:
+    return _ALL if text == "all" else options.positive(text)
+
+
 @dataclass(frozen=True, kw_only=True)
-class LearningCurveOptions(SeedOptions, TrialJobOptions, SelectionOptions):
-    """Options of `layoutray learning-curve`.
+class LearningCurveOptions(SelectionOptions, SeedOptions, TrialJobOptions):
+    """Options of `layoutray learning-curve`."""
 
-    Attributes:
-        documents: numbers of training documents; `_ALL` for all.
-    """
-
-    documents: Sequence[int]
+    split: str = options.split("dev")
+    documents: Sequence[int] = option(
+        "--documents",
+        nargs="+",
+        type=_size,
+        default=[5, 10, 20, 50, 100, _ALL],
+        metavar="NUMBER",
+        help="numbers of training documents, or `all` (default: 5 10 20 50 100 all)",
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = _parse(arguments)
+    chosen = options.given("learning-curve", arguments, LearningCurveOptions)
     selection = chosen.selection()
     selection.require_pages(selection.num_pages)
     available = len(training_documents(chosen.examples))
@@ -55,32 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for (size, _), trial in zip(varied, planned, strict=True):
             measured[size].append(kept_measurement(str(trial.job.out), selection))
         first = planned[0].job
-        passes = {size: _passes(first, size / available) for size in measured}
+        # How often all steps see each document.
+        seen = first.recipe.train.steps * first.recipe.train.batch_size / Card.read(first.examples).examples["train"]
+        passes = {size: seen * available / size for size in measured}
         _report(LearningCurve.of(measured), passes, f"{first.recipe.name} on {selection.name}", chosen.out, parent)
     parent.finish()
     return 0
-
-
-def _parse(arguments: Sequence[str] | None) -> LearningCurveOptions:
-    parser = options.parser("learning-curve")
-    options.add_job(parser)
-    trials.add_trial_options(parser)
-    add_selection_options(parser)
-    parser.set_defaults(split="dev")
-    parser.add_argument(
-        "--documents",
-        nargs="+",
-        type=_size,
-        default=[5, 10, 20, 50, 100, _ALL],
-        metavar="NUMBER",
-        help="numbers of training documents, or `all` (default: 5 10 20 50 100 all)",
-    )
-    trials.add_seeds(parser, "each chooses documents and initial weights")
-    return options.parse_training(parser, arguments, LearningCurveOptions)
-
-
-def _size(text: str) -> int:
-    return _ALL if text == "all" else options.positive(text)
 
 
 def _sizes(chosen: LearningCurveOptions, available: int) -> list[int]:
@@ -96,12 +84,6 @@ def _sizes(chosen: LearningCurveOptions, available: int) -> list[int]:
             "give smaller ones to --documents"
         )
     return sizes
-
-
-def _passes(job: Job, share: float) -> float:
-    """How often all steps of `job` see each document, if it trains on a `share` of the training documents."""
-    windows = share * Card.read(job.examples).examples["train"]
-    return job.recipe.train.steps * job.recipe.train.batch_size / windows
 
 
 def _report(curve: LearningCurve, passes: dict[int, float], title: str, out: str, parent: Run) -> None:

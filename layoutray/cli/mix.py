@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutray.cli.shared import options, terminal
-from layoutray.cli.shared.options import RecipeOptions
+from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cluster.connect import connect
 from layoutray.cluster.mix import mix
 from layoutray.recipe.mix import load_mix
@@ -16,20 +16,15 @@ from layoutray.store.schema import SPLITS
 class MixOptions(RecipeOptions):
     """Options of `layoutray mix`."""
 
-    recipe: str
-    pages: Sequence[str]
-    out: str
+    recipe: str = options.recipe("mix")
+    pages: Sequence[str] = option(
+        nargs="+", help="folders written by `layoutray ingest`; the recipe's shares refer to their names"
+    )
+    out: str = option("--out", required=True, help="folder for the mix, in the format of `layoutray ingest`")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = options.parser("mix")
-    options.add_recipe(parser, "mix")
-    parser.add_argument(
-        "pages", nargs="+", help="folders written by `layoutray ingest`; the recipe's shares refer to their names"
-    )
-    parser.add_argument("--out", required=True, help="folder for the mix, in the format of `layoutray ingest`")
-    options.add_recipe_options(parser)
-    chosen = options.parse(parser, arguments, MixOptions)
+    chosen = options.given("mix", arguments, MixOptions)
     mix_recipe = load_mix(chosen.recipe, chosen.overrides)
     if chosen.dry_run:
         return terminal.show_plan(mix_recipe, {"pages from": chosen.pages, "mix to": chosen.out})

@@ -1,6 +1,5 @@
 """`layoutray predict`: extract from a folder of files, or from ingested pages, in bulk."""
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.verbs import needs_extra
 
 if TYPE_CHECKING:
@@ -19,8 +19,29 @@ if TYPE_CHECKING:
     from layoutray.recipe.ingest import IngestRecipe
 
 
+_OPTIONS = {
+    "checkpoint": options.checkpoint(),
+    "source": option(help="folder of images and PDFs, or a folder written by `layoutray ingest`"),
+    "out": option(
+        "--out",
+        required=True,
+        help="folder for the answers: parquet/, jsonl/, and fields/ for fields of documents; a killed job resumes",
+    ),
+    "recipe": option("--recipe", help="ingest recipe, used if SOURCE is not ingested yet (default: %(default)s)"),
+    "workers": option(
+        "--workers",
+        type=int,
+        help="model replicas, and processes that read pages (default: 1 replica, 1 reading process per core)",
+    ),
+    "gpus": options.gpus("replica"),
+    "beams": options.beams(),
+    "tracking_uri": options.tracking_uri(),
+    **options.declared(RecipeOptions),
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = options.parse_for(_parser(), arguments, predict)
+    given = options.parse_for("predict", _OPTIONS, arguments, predict)
     if given.pop("dry_run"):
         from layoutray.recipe.ingest import load_ingest
 
@@ -105,29 +126,6 @@ def _answer_of(loaded: "Checkpoint") -> "Callable[..., Prediction | WrittenTexts
     from layoutray.tasks import WritesTexts
 
     return write if isinstance(loaded.recipe.task, WritesTexts) else answer_pages
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = options.parser("predict")
-    options.add_checkpoint(parser)
-    parser.add_argument("source", help="folder of images and PDFs, or a folder written by `layoutray ingest`")
-    parser.add_argument(
-        "--out",
-        required=True,
-        help="folder for the answers: parquet/, jsonl/, and fields/ for fields of documents; a killed job resumes",
-    )
-    parser.add_argument(
-        "--recipe",
-        help="ingest recipe, used if SOURCE is not ingested yet (default: %(default)s)",
-    )
-    options.add_workers(
-        parser, None, "model replicas, and processes that read pages (default: 1 replica, 1 reading process per core)"
-    )
-    options.add_gpus(parser, "replica")
-    options.add_beams(parser)
-    options.add_tracking_uri(parser)
-    options.add_recipe_options(parser)
-    return parser
 
 
 def _ingested(

@@ -1,12 +1,12 @@
 """`layoutray promote`: make the candidate of a registered model its champion, if it is not worse."""
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import option
 from layoutray.errors import InputError
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.replacement import ComparedF1, compare
@@ -16,25 +16,25 @@ from layoutray.tracking.registered import CANDIDATE, CHAMPION
 
 @dataclass(frozen=True, kw_only=True)
 class PromoteOptions:
-    """Options of `layoutray promote`.
+    """Options of `layoutray promote`."""
 
-    Attributes:
-        pages: folders that `layoutray ingest` has written.
-        margin: see `Replacement.objections`.
-        json: file that also gets the report.
-        tracking_uri: of MLflow.
-    """
-
-    name: str
-    pages: Sequence[str]
-    split: str
-    margin: float
-    json: str | None
-    tracking_uri: str
+    name: str = option(help="registered model, without models:/ and alias")
+    pages: Sequence[str] = option(
+        "--on", nargs="+", required=True, metavar="PAGES", help="folders written by `layoutray ingest`"
+    )
+    split: str = options.split("dev")
+    margin: float = option(
+        "--margin",
+        type=options.share,
+        default=0.01,
+        help="promote only if the documents rule out a larger loss of F1 than this (default: %(default)s)",
+    )
+    json: str | None = options.report_file()
+    tracking_uri: str = options.tracking_uri()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = options.parse(_parser(), arguments, PromoteOptions)
+    chosen = options.given("promote", arguments, PromoteOptions)
     champion, candidate = (_version(chosen, alias) for alias in (CHAMPION, CANDIDATE))
     if champion == candidate:
         raise InputError(f"version {champion} of {chosen.name} is candidate and champion; register another one first")
@@ -61,26 +61,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     registered.promote(chosen.name, candidate, chosen.tracking_uri)
     terminal.say(f"models:/{chosen.name}@{CHAMPION} is now version {candidate}; `layoutray rollback` undoes this")
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = options.parser("promote")
-    parser.add_argument("name", help="registered model, without models:/ and alias")
-    parser.add_argument(
-        "--on", dest="pages", nargs="+", required=True, metavar="PAGES", help="folders written by `layoutray ingest`"
-    )
-    parser.add_argument(
-        "--split", default="dev", choices=("train", "dev", "test"), help="split of the pages (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--margin",
-        type=options.share,
-        default=0.01,
-        help="promote only if the documents rule out a larger loss of F1 than this (default: %(default)s)",
-    )
-    options.add_report_file(parser)
-    options.add_tracking_uri(parser)
-    return parser
 
 
 def _version(chosen: PromoteOptions, alias: str) -> str:

@@ -1,6 +1,5 @@
 """`layoutray review`: the page on which people see and correct the answers in a folder, on this machine."""
 
-import argparse
 import contextlib
 import getpass
 import webbrowser
@@ -13,6 +12,7 @@ from fastapi import FastAPI
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import option
 from layoutray.readers.own.reviewed import REVIEW_FILE
 from layoutray.review.answered_folder import answered_documents
 from layoutray.review.app import add_review_page
@@ -26,25 +26,32 @@ _HOST = "127.0.0.1"
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewOptions:
-    """Options of `layoutray review`.
+    """Options of `layoutray review`."""
 
-    Attributes:
-        order: CSV file of `select`; empty for none.
-        sample: share of the accepted values that are shown nevertheless.
-        open: whether to open the page in the browser.
-    """
-
-    answers: Path
-    pages: str | None
-    order: str
-    reviewer: str
-    sample: float
-    port: int
-    open: bool
+    answers: Path = option(
+        type=options.local_folder, help=f"local folder written by `layoutray predict`; gets {REVIEW_FILE}"
+    )
+    pages: str | None = option(
+        "--pages", metavar="FOLDER", help="pages that were answered, if `predict` did not read them from files itself"
+    )
+    order: str = option(
+        "--order", metavar="FILE", default="", help="review.csv of `layoutray select`: its documents come first"
+    )
+    reviewer: str = option(
+        "--reviewer", default=getpass.getuser, help="your name, for the history (default: %(default)s)"
+    )
+    sample: float = option(
+        "--sample",
+        type=options.share,
+        default=0.05,
+        help="share of the accepted values to show anyway, to measure their precision (default: %(default)s)",
+    )
+    port: int = option("--port", type=int, default=8010, help="port to listen on (default: %(default)s)")
+    open: bool = option("--open", action="store_true", help="open the page in the browser")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = options.parse(_parser(), arguments, ReviewOptions)
+    chosen = options.given("review", arguments, ReviewOptions)
     store = ReviewStore.open(str(chosen.answers / REVIEW_FILE), sample=chosen.sample)
     folder = str(chosen.answers)
     pages = sources.absolute(chosen.pages or pages_folder(folder))
@@ -80,28 +87,3 @@ def commands(folder: str) -> list[str]:
         "layoutray encode RECIPE runs/labelled runs/reviewed --out runs/windows",
         "layoutray finetune RECIPE runs/windows --init runs/pretrained --out runs/model --register NAME",
     ]
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = options.parser("review")
-    parser.add_argument(
-        "answers", type=options.local_folder, help=f"local folder written by `layoutray predict`; gets {REVIEW_FILE}"
-    )
-    parser.add_argument(
-        "--pages", metavar="FOLDER", help="pages that were answered, if `predict` did not read them from files itself"
-    )
-    parser.add_argument(
-        "--order", metavar="FILE", default="", help="review.csv of `layoutray select`: its documents come first"
-    )
-    parser.add_argument(
-        "--reviewer", default=getpass.getuser(), help="your name, for the history (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--sample",
-        type=options.share,
-        default=0.05,
-        help="share of the accepted values to show anyway, to measure their precision (default: %(default)s)",
-    )
-    parser.add_argument("--port", type=int, default=8010, help="port to listen on (default: %(default)s)")
-    parser.add_argument("--open", action="store_true", help="open the page in the browser")
-    return parser

@@ -1,6 +1,5 @@
 """`layoutray select`: the documents to label next, by what their labels would teach the model of a checkpoint."""
 
-import argparse
 import csv
 import io
 from collections.abc import Iterator, Sequence
@@ -12,12 +11,8 @@ import pyarrow.compute as pc
 from layoutray.active_learning.choice import ChosenDocument, choose
 from layoutray.active_learning.reading import read_documents
 from layoutray.cli.shared import options, terminal
-from layoutray.cli.shared.label_studio_tasks import (
-    LabelStudioOptions,
-    add_label_studio_options,
-    suggestions,
-    write_tasks,
-)
+from layoutray.cli.shared.label_studio_tasks import LabelStudioOptions, suggestions, write_tasks
+from layoutray.cli.shared.options import CheckpointOptions, option
 from layoutray.cli.shared.output_folder import new_folder
 from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
@@ -34,27 +29,30 @@ _COLUMNS = ("rank", "doc_id", "source", "words", "uncertainty", "similarity", "w
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelectOptions(LabelStudioOptions):
-    """Options of `layoutray select`.
+class SelectOptions(LabelStudioOptions, CheckpointOptions):
+    """Options of `layoutray select`."""
 
-    Attributes:
-        pages: folder of the documents to choose from.
-        labelled: folders of documents that are labelled already.
-        label_studio: whether the pages of the documents are also written as tasks.
-    """
-
-    checkpoint: str
-    pages: str
-    count: int
-    labelled: Sequence[str]
-    label_studio: bool
-    tracking_uri: str
+    out: str = option("--out", required=True, help=f"new folder or s3:// address for {REVIEW}, and for tasks")
+    count: int = option("--count", type=options.positive, required=True, help="number of documents to choose")
+    labelled: Sequence[str] = option(
+        "--labelled",
+        nargs="+",
+        default=[],
+        metavar="FOLDER",
+        help="ingested documents that are labelled already: they are not chosen, and similar ones are chosen later",
+    )
+    label_studio: bool = option(
+        "--label-studio",
+        action="store_true",
+        help="also write the pages of the documents as tasks, with the model's answers as suggestions",
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = options.parse(_parser(), arguments, SelectOptions)
+    chosen = options.given("select", arguments, SelectOptions)
     out = new_folder(chosen.out)
-    extractor = _extractor(chosen)
+    checkpoint, version = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
+    extractor = Extractor.load(checkpoint, version=version)
     labelled = [read for folder in chosen.labelled for read in read_documents(extractor, _batches(folder))]
     folder = pages_folder(chosen.pages)
     candidates = read_documents(extractor, _batches(folder, ~_is_one_of([read.doc_id for read in labelled])))
@@ -71,38 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         labels = (*extractor.entity_types, *chosen.labels)
         answers = (answer.to_json() for answer in extractor.answers(pages))
-        write_tasks(chosen.pages, pages, suggestions(answers), replace(chosen, labels=labels))
+        write_tasks(pages, suggestions(answers), replace(chosen, labels=labels))
     shards.write_bytes(_review(documents), out, REVIEW)
     terminal.say(f"{len(documents)} of {len(candidates)} documents, the first to label first: {chosen.out}/{REVIEW}")
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = options.parser("select")
-    options.add_checkpoint(parser)
-    options.add_pages(parser)
-    parser.add_argument("--count", type=options.positive, required=True, help="number of documents to choose")
-    parser.add_argument("--out", required=True, help=f"new folder or s3:// address for {REVIEW}, and for tasks")
-    parser.add_argument(
-        "--labelled",
-        nargs="+",
-        default=[],
-        metavar="FOLDER",
-        help="ingested documents that are labelled already: they are not chosen, and similar ones are chosen later",
-    )
-    parser.add_argument(
-        "--label-studio",
-        action="store_true",
-        help="also write the pages of the documents as tasks, with the model's answers as suggestions",
-    )
-    add_label_studio_options(parser)
-    options.add_tracking_uri(parser)
-    return parser
-
-
-def _extractor(chosen: SelectOptions) -> Extractor:
-    folder, version = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
-    return Extractor.load(folder, version=version)
 
 
 def _batches(folder: str, rows: pc.Expression | None = None) -> Iterator[list[Page]]:

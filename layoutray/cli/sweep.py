@@ -4,18 +4,18 @@ import csv
 import io
 import json
 import math
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from layoutray import config
 from layoutray.cli.shared import options, terminal, tracked_training, trials
+from layoutray.cli.shared.options import option
 from layoutray.cli.shared.trials import Result, TrialJobOptions
 from layoutray.compare.pictures import metric_by_value
 from layoutray.errors import InputError, LayoutrayError
 from layoutray.report import png
-from layoutray.store import shards
+from layoutray.store import sources
 from layoutray.store.card import Card
 from layoutray.tracking import metric_names, runs
 from layoutray.tracking.runs import Run
@@ -25,19 +25,20 @@ Value = int | float | str
 
 @dataclass(frozen=True, kw_only=True)
 class SweepOptions(TrialJobOptions):
-    """Options of `layoutray sweep`.
+    """Options of `layoutray sweep`."""
 
-    Attributes:
-        over: `KEY=VALUE,VALUE`; exactly one.
-        register: name of the registered model; empty registers none.
-    """
-
-    over: Sequence[str]
-    register: str
+    register: str = options.register()
+    over: Sequence[str] = option(
+        "--over",
+        action="append",
+        required=True,
+        metavar="KEY=VALUE,VALUE",
+        help="recipe key, given by its dotted path, and the values to try",
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = _parse(arguments)
+    chosen = options.given("sweep", arguments, SweepOptions)
     key, values = _key_and_values(chosen.over)
     planned = trials.planned(chosen, [[assignment(key, value)] for value in values])
     if chosen.dry_run:
@@ -72,21 +73,6 @@ def assignment(key: str, value: Value) -> str:
     """`key=value`, which `config.override` reads back as the same value."""
     text = str(value)
     return f"{key}={text if config.value_of(text) == value and not isinstance(value, bool) else json.dumps(value)}"
-
-
-def _parse(arguments: Sequence[str] | None) -> SweepOptions:
-    parser = options.parser("sweep")
-    options.add_job(parser)
-    trials.add_trial_options(parser)
-    options.add_register(parser)
-    parser.add_argument(
-        "--over",
-        action="append",
-        required=True,
-        metavar="KEY=VALUE,VALUE",
-        help="recipe key, given by its dotted path, and the values to try",
-    )
-    return options.parse_training(parser, arguments, SweepOptions)
 
 
 def _key_and_values(over: Sequence[str]) -> tuple[str, list[Value]]:
@@ -147,7 +133,6 @@ def _report(value: Value, best: Result, key: str, chosen: SweepOptions) -> None:
         "metric": best.metric,
         "folder": folder,
     }
-    shards.write_bytes((json.dumps(report, indent=2) + "\n").encode(), chosen.out, "best.json")
-    sys.stdout.write(json.dumps(report) + "\n")
+    terminal.show_report(report, sources.join(chosen.out, "best.json"))
     if chosen.register and (run := runs.noted(folder, chosen.tracking_uri)):
         tracked_training.register(run, chosen.register)

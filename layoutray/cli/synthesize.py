@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import option
 from layoutray.errors import InputError
 from layoutray.synthetic.forms import form
 from layoutray.synthetic.render import Draw, bill, itemised_bill, render_set
@@ -11,18 +12,21 @@ from layoutray.synthetic.render import Draw, bill, itemised_bill, render_set
 PAGES: Mapping[str, Draw] = {"bills": bill, "items": itemised_bill, "forms": form}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = options.parser("synthesize")
-    parser.add_argument("out", help="folder or s3:// address for the pages and their annotations")
-    parser.add_argument("--count", type=int, help="number of pages (default: %(default)s)")
-    parser.add_argument("--seed", type=int, help="seed; the same seed gives the same pages (default: %(default)s)")
-    parser.add_argument(
+_OPTIONS = {
+    "out": option(help="folder or s3:// address for the pages and their annotations"),
+    "count": option("--count", type=int, help="number of pages (default: %(default)s)"),
+    "seed": option("--seed", type=int, help="seed; the same seed gives the same pages (default: %(default)s)"),
+    "pages": option(
         "--pages",
         choices=PAGES,
         help="bills: receipts, invoices and forms with fields; items: receipts and invoices whose line items are "
         "records of entities; forms: forms whose entities are questions, answers and headers (default: %(default)s)",
-    )
-    synthesize(**options.parse_for(parser, arguments, synthesize))
+    ),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    synthesize(**options.parse_for("synthesize", _OPTIONS, arguments, synthesize))
     return 0
 
 

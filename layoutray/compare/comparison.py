@@ -134,11 +134,15 @@ class Comparison:
     def _recipe(self, name: str) -> ComparedRecipe:
         models = self.models[name]
         coverages = [one.coverage for one in models if one.coverage is not None]
+        unseen = [
+            replace(one.clean, counts={doc_id: one.clean.counts[doc_id] for doc_id in self.unseen}) for one in models
+        ]
+        has_values = any(expected for _, expected, _ in unseen[0].counts.values())
         return ComparedRecipe(
             name=name,
             f1=self.f1[name].interval,
             seeds=tuple(one.clean.value for one in models),
-            unseen=self._on_unseen(models),
+            unseen=estimate(unseen).interval if has_values else None,
             noisy={rate: estimate([one.noisy[rate] for one in models]).interval for rate in NOISE},
             difference=self.differences.get(name),
             calibration_error=float(np.mean([one.calibration_error for one in models])),
@@ -146,15 +150,6 @@ class Comparison:
             milliseconds=float(np.mean([one.milliseconds for one in models])),
             parameters=models[0].parameters,
         )
-
-    def _on_unseen(self, models: Sequence[ComparedModel]) -> Interval | None:
-        """F1 on the documents of `unseen`; None if they have no values."""
-        counts = [{doc_id: one.clean.counts[doc_id] for doc_id in self.unseen} for one in models]
-        if not any(expected for _, expected, _ in counts[0].values()):
-            return None
-        return estimate(
-            [replace(one.clean, counts=of_one) for one, of_one in zip(models, counts, strict=True)]
-        ).interval
 
     def _sorted_differences(self, other: str, sign: int) -> list[DocumentDifference]:
         best, theirs = self._correct(self.best), self._correct(other)

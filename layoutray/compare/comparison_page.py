@@ -10,12 +10,11 @@ import pyarrow.compute as pc
 from layoutray.compare.comparison import ComparedRecipe, Comparison
 from layoutray.document import Page
 from layoutray.errors import DocumentError
-from layoutray.evaluation.page_selection import PageSelection, page_tables
+from layoutray.evaluation.page_selection import PageSelection
 from layoutray.metrics.bootstrap import Interval
 from layoutray.report import png
 from layoutray.report.intervals import intervals
 from layoutray.report.page_picture import page_picture
-from layoutray.store import codec
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #24292f; max-width: 70rem; margin: 2rem auto; padding: 0 1rem }
@@ -131,8 +130,7 @@ def _document_tables(comparison: Comparison, other: str, selection: PageSelectio
 
 def _first_pages(selection: PageSelection, doc_ids: Sequence[str]) -> dict[str, Page]:
     """The first selected page of each document."""
-    rows = selection.rows & pc.field("doc_id").isin(pa.array(doc_ids, pa.string()))
-    pages = [page for table in page_tables(selection.folders, rows) for page in codec.pages_of(table)]
+    pages = selection.pages(pc.field("doc_id").isin(pa.array(doc_ids, pa.string())))
     return {page.doc_id: page for page in sorted(pages, key=lambda page: -page.number)}
 
 

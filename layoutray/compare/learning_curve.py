@@ -1,7 +1,7 @@
 """A metric by the number of training documents, and what more documents would bring."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from layoutray.evaluation.measurement import Measurement, estimate
@@ -52,15 +52,11 @@ class LearningCurve:
         """What `more` documents than the last size would add to the metric."""
         return self.predicted(self.last + more).minus(self.points[self.last])
 
-    def without_last(self) -> "LearningCurve | None":
-        """The curve whose prediction for the last size can be checked; None if one size would be left."""
-        points = {size: point for size, point in self.points.items() if size != self.last}
-        return replace(self, points=points) if len(points) > 1 else None
-
     def report(self, more: int) -> dict[str, Any]:
         """The curve, the gain of `more` documents, and the check of such a prediction, as plain values."""
-        smaller = self.without_last()
-        predicted = smaller and smaller.predicted(self.last)
+        before = {size: point for size, point in self.points.items() if size != self.last}
+        # Of one size, no prediction can be made.
+        predicted = replace(self, points=before).predicted(self.last) if len(before) > 1 else None
         check = predicted and {
             "documents": self.last,
             "predicted": _plain(predicted),
@@ -79,5 +75,4 @@ class LearningCurve:
 
 
 def _plain(one: Estimate) -> dict[str, float]:
-    interval = one.interval
-    return {"value": interval.value, "low": interval.low, "high": interval.high}
+    return asdict(one.interval)

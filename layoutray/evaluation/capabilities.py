@@ -34,8 +34,3 @@ def counted_metric(task: Task) -> str | None:
 def generates_texts(loaded: Checkpoint) -> bool:
     """Whether the model reads whole documents and generates texts: field values or summaries."""
     return isinstance(loaded.recipe.task, WritesTexts)
-
-
-def generates_summaries(loaded: Checkpoint) -> bool:
-    """Whether the generated texts are summaries, which ROUGE scores."""
-    return generates_texts(loaded) and not document_fields_of(loaded.recipe.task)

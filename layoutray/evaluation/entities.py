@@ -1,15 +1,12 @@
 """Entities that text recognition has lost, counted as misses."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-import pyarrow.compute as pc
-
-from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.evaluation.page_selection import PageSelection, page_tables
+from layoutray.evaluation.page_selection import PageSelection
 from layoutray.metrics.entity_f1 import Score, with_missed
 from layoutray.prepare.align import transfer_tags
-from layoutray.store import codec
 
 
 def score_with_lost(metrics: Mapping[str, float], selection: PageSelection, truth: Sequence[str]) -> dict[str, float]:
@@ -27,8 +24,8 @@ def score_with_lost(metrics: Mapping[str, float], selection: PageSelection, trut
             "--truth counts lost entities, but the task of this checkpoint scores no entities; omit --truth"
         )
     score = Score(metrics["precision"], metrics["recall"], metrics["f1"], int(metrics["support"]))
-    recognised = {(page.doc_id, page.number): page.words for page in _pages(selection.folders, selection.rows)}
-    annotated = {(page.doc_id, page.number): page.words for page in _pages(truth, selection.rows)}
+    recognised = {(page.doc_id, page.number): page.words for page in selection.pages()}
+    annotated = {(page.doc_id, page.number): page.words for page in replace(selection, folders=tuple(truth)).pages()}
     if unknown := recognised.keys() - annotated.keys():
         raise InputError(
             f"{len(unknown)} pages of {', '.join(selection.folders)} are not in --truth {', '.join(truth)}; "
@@ -38,8 +35,3 @@ def score_with_lost(metrics: Mapping[str, float], selection: PageSelection, trut
     lost = sum(transfer_tags(recognised.get(key, ()), words).lost_entities for key, words in annotated.items())
     honest = with_missed(score, lost)
     return {"lost_entities": float(lost), "recall_with_lost": honest.recall, "f1_with_lost": honest.f1}
-
-
-def _pages(folders: Sequence[str], rows: pc.Expression) -> Iterator[Page]:
-    for table in page_tables(folders, rows):
-        yield from codec.pages_of(table)

@@ -8,7 +8,7 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.document import Field
 from layoutray.evaluation.acceptance import Acceptance, measure_acceptance
 from layoutray.evaluation.calibration import FieldCalibration, WordCalibration, calibrate_fields, calibrate_words
-from layoutray.evaluation.capabilities import generates_summaries, generates_texts, tags_words, word_tagger
+from layoutray.evaluation.capabilities import generates_texts, tags_words, word_tagger
 from layoutray.evaluation.entities import score_with_lost
 from layoutray.evaluation.examples import EncodedPages, encode_pages
 from layoutray.evaluation.fields import (
@@ -26,7 +26,7 @@ from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.pictures import PageOverlay, overlays, pages_to_draw
 from layoutray.evaluation.predictions import Predictions, predict
 from layoutray.evaluation.records import RecordTruth
-from layoutray.evaluation.texts import score_generated_summaries
+from layoutray.evaluation.texts import score_summaries
 from layoutray.inference.generation import TextGenerator
 from layoutray.tasks import document_fields_of
 from layoutray.training import world
@@ -44,10 +44,6 @@ class WordEvaluation:
     confusion: Counter[tuple[str, str]]
     calibration: WordCalibration
     overlays: tuple[PageOverlay, ...]
-
-    def metrics(self) -> dict[str, float]:
-        """Those of the calibration."""
-        return self.calibration.metrics()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,11 +110,15 @@ def evaluate(loaded: Checkpoint, selection: PageSelection, *, beams: int = 1, tr
         confusion = word_tagger(loaded).confusion(predictions.observations, loaded.labels)
         words = WordEvaluation(confusion, calibrate_words(predictions), tuple(overlays(predictions, drawn)))
     fields = _evaluate_fields(predictions, selection, expected, beams) if schema else None
+    rouge = {}
+    if generates_texts(loaded) and not schema:
+        generator = TextGenerator(loaded, world.single_process().device, beams)
+        rouge = score_summaries(selection, lambda texts: [written.text for written in generator.write(texts)])
     metrics = {
         **summary,
-        **(words.metrics() if words else {}),
+        **(words.calibration.metrics() if words else {}),
         **(fields.metrics() if fields else {}),
-        **(score_generated_summaries(loaded, selection, beams) if generates_summaries(loaded) else {}),
+        **rouge,
         **(score_with_lost(summary, selection, truth) if truth else {}),
         **records.score(predictions, selection),
     }

@@ -12,30 +12,23 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
-from layoutray.document import Field, Page
+from layoutray.document import Page
 from layoutray.document.answers import Entity
 from layoutray.document.character_noise import noisy
 from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import counted_metric, generates_texts, word_tagger
 from layoutray.evaluation.evaluate import evaluate
-from layoutray.evaluation.fields import (
-    Schema,
-    answer_from_entities,
-    generate_answers,
-    labelled_documents,
-    normal_fields,
-)
+from layoutray.evaluation.fields import answer_from_entities, generate_answers, labelled_documents, normal_fields
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.inference.extractor import Extractor
 from layoutray.inference.generation import Text, TextGenerator
 from layoutray.metrics.bootstrap import Counts, Estimate, f1, mean_of_seeds
-from layoutray.metrics.field_f1 import exact_items
 from layoutray.metrics.item_counts import ItemCounts, count_items
 from layoutray.store import codec, shards, sources
 from layoutray.tasks import TagsWords, document_fields_of
@@ -44,6 +37,8 @@ from layoutray.version import VERSION
 
 DocumentCounts = Mapping[str, ItemCounts]
 """The counts of each document, by its id."""
+Items = Sequence[tuple[Any, ...]]
+"""Name and value of fields, values in their normal forms; or type, page number and words of entities."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +61,7 @@ def measure(loaded: Checkpoint, selection: PageSelection, noise: float = 0.0) ->
     """Measure a checkpoint on the selected pages. Raises InputError as `evaluate` and `count_by_document`.
 
     Args:
-        noise: see `count_by_document`; only for a metric with counts.
+        noise: see `items_by_document`; only for a metric with counts.
     """
     if metric := counted_metric(loaded.recipe.task):
         counts = count_by_document(loaded, selection, noise)
@@ -139,16 +134,16 @@ def kept_measurement(folder: str, selection: PageSelection) -> Measurement:
     return Measurement(**kept(folder, "measured", selection, lambda *of: vars(measure(*of))))
 
 
-class EntityItem(NamedTuple):
-    """An entity, which is correct if its type and its words are correct."""
-
-    type: str
-    page_number: int
-    words: tuple[int, ...]
-
-
 def count_by_document(loaded: Checkpoint, selection: PageSelection, noise: float = 0.0) -> DocumentCounts:
-    """The counts of each labelled document of the selection, for a task with a `counted_metric`.
+    """The counts of each labelled document of the selection; arguments and errors as `items_by_document`."""
+    items = items_by_document(loaded, selection, noise)
+    return {doc_id: count_items(expected, answered) for doc_id, (expected, answered) in items.items()}
+
+
+def items_by_document(
+    loaded: Checkpoint, selection: PageSelection, noise: float = 0.0
+) -> Mapping[str, tuple[Items, Items]]:
+    """The expected and the answered items of each labelled document, for a task with a `counted_metric`.
 
     Args:
         noise: probability that a character is changed, 0..1, see `layoutray.document.character_noise`.
@@ -156,14 +151,30 @@ def count_by_document(loaded: Checkpoint, selection: PageSelection, noise: float
     Raises:
         InputError: when no selected document is labelled.
     """
-    if schema := document_fields_of(loaded.recipe.task):
-        return _count_fields(loaded, selection, schema, noise)
-    items = entity_items(selection, word_tagger(loaded), entity_finder(loaded, noise))
-    return {doc_id: count_items(expected, answered) for doc_id, (expected, answered) in items.items()}
+    schema = document_fields_of(loaded.recipe.task)
+    if not schema:
+        return _entity_items(selection, word_tagger(loaded), _entity_finder(loaded, noise))
+    expected = labelled_documents(selection, schema)
+    if generates_texts(loaded):
+        generator = TextGenerator(loaded, world.single_process().device)
+
+        def write(documents: Sequence[Sequence[Page]]) -> Sequence[Text]:
+            return generator.write([[noisy(page, noise) for page in pages] for pages in documents])
+
+        answered = generate_answers(selection, expected, schema, write)
+    else:
+        answered = answer_from_entities(selection, expected, schema, _entity_finder(loaded, noise))
+    return {
+        doc_id: (
+            [(one.name, one.value) for one in normal_fields(document.expected, schema)],
+            [(answer.name, answer.value) for answer in document.answers],
+        )
+        for doc_id, document in zip(expected, answered, strict=True)
+    }
 
 
-def entity_finder(loaded: Checkpoint, noise: float = 0.0) -> Callable[[Sequence[Page]], Sequence[Sequence[Entity]]]:
-    """Finds the entities of each page by words with character errors, see `count_by_document`."""
+def _entity_finder(loaded: Checkpoint, noise: float) -> Callable[[Sequence[Page]], Sequence[Sequence[Entity]]]:
+    """Finds the entities of each page by words with character errors, see `items_by_document`."""
     extractor = Extractor(loaded, loaded.recipe.name, world.single_process().device)
     tagging = extractor.tagging
 
@@ -174,46 +185,20 @@ def entity_finder(loaded: Checkpoint, noise: float = 0.0) -> Callable[[Sequence[
     return find
 
 
-def _count_fields(loaded: Checkpoint, selection: PageSelection, schema: Schema, noise: float) -> DocumentCounts:
-    expected = labelled_documents(selection, schema)
-    if generates_texts(loaded):
-        generator = TextGenerator(loaded, world.single_process().device)
-
-        def write(documents: Sequence[Sequence[Page]]) -> Sequence[Text]:
-            return generator.write([[noisy(page, noise) for page in pages] for pages in documents])
-
-        answered = generate_answers(selection, expected, schema, write)
-    else:
-        answered = answer_from_entities(selection, expected, schema, entity_finder(loaded, noise))
-    return {
-        doc_id: count_items(
-            exact_items(normal_fields(document.expected, schema)),
-            exact_items(Field(answer.name, answer.value) for answer in document.answers),
-        )
-        for doc_id, document in zip(expected, answered, strict=True)
-    }
-
-
-def entity_items(
+def _entity_items(
     selection: PageSelection, task: TagsWords, entities: Callable[[Sequence[Page]], Sequence[Sequence[Entity]]]
-) -> dict[str, tuple[list[EntityItem], list[EntityItem]]]:
+) -> Mapping[str, tuple[Items, Items]]:
     """The expected and the answered entities of each document that has a page of which all words are tagged.
 
     Pages with an untagged word are left out, as their entities are not known.
-
-    Args:
-        entities: of each page.
-
-    Raises:
-        InputError: when no selected page has a tagged entity.
     """
-    items: dict[str, tuple[list[EntityItem], list[EntityItem]]] = defaultdict(lambda: ([], []))
+    items: dict[str, tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))
     for table in selection.tables():
         pages = [page for page in codec.pages_of(table) if all(word.tag is not None for word in page.words)]
         for page, found in zip(pages, entities(pages), strict=True):
             true = task.entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
             for kept, of_page in zip(items[page.doc_id], (true, found), strict=True):
-                kept += [EntityItem(entity.type, page.number, entity.words) for entity in of_page]
+                kept += [(entity.type, page.number, entity.words) for entity in of_page]
     if not any(expected for expected, _ in items.values()):
         raise InputError(
             f"no selected page of {', '.join(selection.folders)} has a tagged entity; choose a labelled data set"

@@ -49,9 +49,20 @@ class PageSelection:
     def data_sets(self) -> tuple[DataSet, ...]:
         return tuple(map(DataSet, self.folders))
 
-    def tables(self) -> Iterator[pa.Table]:
-        """The selected rows of PAGES, a batch at a time."""
-        return page_tables(self.folders, self.rows)
+    def tables(self, columns: Sequence[str] | None = None, also: pc.Expression | None = None) -> Iterator[pa.Table]:
+        """The selected rows of PAGES, or some of their columns, a batch at a time.
+
+        Args:
+            also: a further condition of rows.
+        """
+        rows = self.rows if also is None else self.rows & also
+        for data_set in self.data_sets:
+            yield from data_set.scan_pages(columns, rows)
+
+    def pages(self, also: pc.Expression | None = None) -> Iterator[Page]:
+        """The pages of the selected rows. Arguments as `tables`."""
+        for table in self.tables(also=also):
+            yield from codec.pages_of(table)
 
     def pages_of(self, doc_ids: Container[str]) -> Iterator[list[Page]]:
         """The selected pages of these documents, a batch at a time."""
@@ -61,7 +72,7 @@ class PageSelection:
     @property
     def num_pages(self) -> int:
         """Number of selected pages."""
-        return sum(table.num_rows for table in page_tables(self.folders, self.rows, ["doc_id"]))
+        return sum(table.num_rows for table in self.tables(["doc_id"]))
 
     def documents(self) -> Iterator[Document]:
         """The selected rows of DOCUMENTS. Raises SchemaError when a data set has none."""
@@ -79,11 +90,3 @@ class PageSelection:
             f"pages available: {available}; "
             "choose another split with --split, or ingest with a dev_share and a test_share"
         )
-
-
-def page_tables(
-    folders: Sequence[str], rows: pc.Expression, columns: Sequence[str] | None = None
-) -> Iterator[pa.Table]:
-    """The PAGES `rows` of data sets, or some of their columns, a batch at a time."""
-    for folder in folders:
-        yield from DataSet(folder).scan_pages(columns, rows)

@@ -10,7 +10,7 @@ from layoutray.document import Page
 from layoutray.document.answers import Entity, Record
 from layoutray.evaluation.calibration import FieldCalibration, WordCalibration
 from layoutray.evaluation.capabilities import word_tagger
-from layoutray.evaluation.page_selection import PageSelection, page_tables
+from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.predictions import Predictions
 from layoutray.inference.extractor import entity_types
 from layoutray.report import overlay, png
@@ -69,11 +69,11 @@ def reliability_picture(words: WordCalibration, fields: FieldCalibration | None)
 
 def pages_to_draw(selection: PageSelection) -> list[Page]:
     """The first few selected pages with an image, by page id: the same pages for every model."""
-    rows = selection.rows & (pc.field("image") != "")
-    tables = page_tables(selection.folders, rows, ["page_id"])
+    has_image = pc.field("image") != ""
+    tables = selection.tables(["page_id"], has_image)
     first = sorted(page_id for table in tables for page_id in table["page_id"].to_pylist())[:OVERLAYS]
-    chosen = rows & pc.field("page_id").isin(pa.array(first, pa.string()))
-    table = pa.concat_tables([PAGES.empty_table(), *page_tables(selection.folders, chosen)])
+    chosen = has_image & pc.field("page_id").isin(pa.array(first, pa.string()))
+    table = pa.concat_tables([PAGES.empty_table(), *selection.tables(also=chosen)])
     return list(codec.pages_of(table.sort_by("page_id").slice(0, OVERLAYS))) if first else []
 
 

@@ -14,11 +14,10 @@ from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
 from layoutray.document.record_type import RecordType
 from layoutray.evaluation.capabilities import word_tagger
-from layoutray.evaluation.page_selection import PageSelection, page_tables
+from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.predictions import Predictions
 from layoutray.metrics.record_f1 import Fields, record_f1, record_field_f1, ungrouped_field_f1
 from layoutray.metrics.tree_edit import Nested, tree_accuracy
-from layoutray.store import codec
 from layoutray.tasks import TagsWords, Task, fields_of, records_of
 from layoutray.tasks.records import find_records, true_records
 
@@ -51,8 +50,7 @@ class RecordTruth:
                     if value.row is not None and value.name in owners:
                         documents[document.doc_id][owners[value.name], value.row].append(value)
             return cls(documents=documents)
-        rows = selection.rows & pc.field("groups").is_valid()
-        return cls([page for table in page_tables(selection.folders, rows) for page in codec.pages_of(table)])
+        return cls([*selection.pages(pc.field("groups").is_valid())])
 
     def score(self, predictions: Predictions, selection: PageSelection) -> dict[str, float]:
         """The metrics of the predicted records; none without any true record."""

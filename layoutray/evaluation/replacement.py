@@ -4,19 +4,14 @@ The items that are compared are the fields of documents if the present version a
 pages. Resamples draw documents with replacement; both versions get the same draws (see `layoutray.metrics.bootstrap`).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from layoutray.checkpoint import Checkpoint
-from layoutray.document import Field
 from layoutray.errors import InputError
-from layoutray.evaluation.capabilities import word_tagger
-from layoutray.evaluation.evaluate import evaluate
-from layoutray.evaluation.fields import AnsweredDocument, normal_fields
-from layoutray.evaluation.measurement import entity_finder, entity_items
+from layoutray.evaluation.measurement import Items, items_by_document
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.metrics.bootstrap import Interval, f1
 from layoutray.metrics.item_counts import ItemCounts, count_items, summed
@@ -93,7 +88,12 @@ def compare(champion: Checkpoint, candidate: Checkpoint, selection: PageSelectio
             f"the champion {'answers' if schema else 'does not answer'} fields, unlike the candidate; "
             "measure each with `layoutray evaluate`"
         )
-    documents = (_of_fields if schema else _of_entities)(champion, candidate, selection)
+    items, theirs = items_by_document(champion, selection), items_by_document(candidate, selection)
+    documents: list[_CountsOfBoth] = []
+    for doc_id, (wanted, answered) in items.items():
+        # Values are in the normal forms of the champion's fields; other fields of the candidate are ignored.
+        others = [one for one in theirs[doc_id][1] if not schema or one[0] in schema]
+        documents.append((_by_name(wanted, answered), _by_name(wanted, others)))
     every = {name for both in documents for counts in both for name in counts}
     expected = sorted({name for counts, _ in documents for name, (_, number, _) in counts.items() if number})
 
@@ -109,31 +109,7 @@ def compare(champion: Checkpoint, candidate: Checkpoint, selection: PageSelectio
     return Replacement(len(documents), compared(every), {name: compared([name]) for name in expected})
 
 
-def _of_fields(champion: Checkpoint, candidate: Checkpoint, selection: PageSelection) -> list[_CountsOfBoth]:
-    """Values are compared in the normal forms of the champion's fields; other fields of the candidate are ignored."""
-    before, after = evaluate(champion, selection).fields, evaluate(candidate, selection).fields
-    assert before is not None
-    assert after is not None
-    schema = before.schema
-
-    def counts(expected: Sequence[Field], document: AnsweredDocument) -> _CountsByName:
-        answers = [(answer.name, answer.value) for answer in document.answers if answer.name in schema]
-        return _by_name([(one.name, one.value) for one in normal_fields(expected, schema)], answers)
-
-    return [
-        (counts(one.expected, one), counts(one.expected, other))
-        for one, other in zip(before.documents, after.documents, strict=True)
-    ]
-
-
-def _of_entities(champion: Checkpoint, candidate: Checkpoint, selection: PageSelection) -> list[_CountsOfBoth]:
-    before, after = (
-        entity_items(selection, word_tagger(loaded), entity_finder(loaded)) for loaded in (champion, candidate)
-    )
-    return [(_by_name(*items), _by_name(*after[doc_id])) for doc_id, items in before.items()]
-
-
-def _by_name(expected: Sequence[tuple[Any, ...]], answered: Sequence[tuple[Any, ...]]) -> _CountsByName:
+def _by_name(expected: Items, answered: Items) -> _CountsByName:
     """The counts of a document's items, each of which begins with its name."""
     return {
         name: count_items(*([one for one in items if one[0] == name] for items in (expected, answered)))

@@ -2,30 +2,14 @@
 
 from collections.abc import Callable, Sequence
 
-from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.evaluation.page_selection import PageSelection
-from layoutray.inference.generation import TextGenerator
 from layoutray.metrics.rouge import mean_f1, rouge
 from layoutray.prepare.whole_documents import document_groups
 from layoutray.tasks.summary import summaries_of
-from layoutray.training import world
 
 Summarise = Callable[[list[list[Page]]], Sequence[str]]
 """Gives a summary of each document, which is given as its pages in order."""
-
-
-def score_generated_summaries(loaded: Checkpoint, selection: PageSelection, beams: int) -> dict[str, float]:
-    """Metrics of the summaries that the model of `loaded` generates, as `score_summaries`.
-
-    Args:
-        beams: width of beam search; 1 is greedy.
-
-    Raises:
-        InputError: when no selected document has a summary.
-    """
-    generator = TextGenerator(loaded, world.single_process().device, beams)
-    return score_summaries(selection, lambda documents: [text.text for text in generator.write(documents)])
 
 
 def score_summaries(selection: PageSelection, summarise: Summarise) -> dict[str, float]:

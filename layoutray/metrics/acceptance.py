@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from layoutray.metrics.calibration import by_threshold
+
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
@@ -60,19 +62,16 @@ def acceptance_threshold(
         precision: the wanted share of right answers among the accepted ones, above 0 and below 1.
         risk: probability that the precision is lower nevertheless, above 0 and below 1.
     """
-    order = np.argsort(-confidences, kind="stable")
-    # A threshold accepts all answers of equal confidence, or none of them.
-    accepted = np.flatnonzero(np.diff(confidences[order], append=-np.inf)) + 1
-    wrong = np.cumsum(~correct[order])[accepted - 1]
+    accepted, right = by_threshold(confidences, correct)
     series = 1
     while fewest_answers(precision, risk / (series + 1)) * 2**series <= len(confidences):
         series += 1
     fewest = fewest_answers(precision, risk / series)
-    probabilities = stats.binom.cdf(wrong, accepted, 1 - precision)
+    probabilities = stats.binom.cdf(accepted - right, accepted, 1 - precision)
     passed = 0
     for number in range(series):
         tested = accepted >= fewest * 2**number
         failures = np.flatnonzero(probabilities[tested] > risk / series)
         shown = accepted[tested][: failures[0]] if len(failures) else accepted[tested]
         passed = max(passed, int(shown[-1]) if len(shown) else 0)
-    return float(confidences[order][passed - 1]) if passed else None
+    return float(-np.sort(-confidences)[passed - 1]) if passed else None

@@ -57,7 +57,7 @@ def draws(size: int, seed: int = 0) -> NDArray[np.int64]:
 def mean_of_seeds(values: Sequence[float]) -> Estimate:
     """The mean of a metric over the seeds; the resamples draw seeds only."""
     of_seeds = np.array(values)
-    return Estimate(float(of_seeds.mean()), of_seeds[_drawn_seeds(len(values))].mean(axis=1))
+    return Estimate(float(of_seeds.mean()), of_seeds[draws(len(values), seed=1)].mean(axis=1))
 
 
 def f1(counts: Counts) -> Estimate:
@@ -65,12 +65,8 @@ def f1(counts: Counts) -> Estimate:
     seeds, documents = counts.shape[:2]
     times_drawn = np.stack([np.bincount(drawn, minlength=documents) for drawn in draws(documents)])
     of_seeds = _f1(np.einsum("rd,sdk->rsk", times_drawn, counts))
-    resampled = np.take_along_axis(of_seeds, _drawn_seeds(seeds), axis=1).mean(axis=1)
+    resampled = np.take_along_axis(of_seeds, draws(seeds, seed=1), axis=1).mean(axis=1)
     return Estimate(float(_f1(counts.sum(axis=1)).mean()), resampled)
-
-
-def _drawn_seeds(count: int) -> NDArray[np.int64]:
-    return draws(count, seed=1)
 
 
 def _f1(sums: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -55,7 +55,7 @@ def accepted_share(confidences: NDArray[np.floating], correct: NDArray[np.bool_]
 
     0 when no threshold has that precision.
     """
-    accepted, right = _by_threshold(confidences, correct)
+    accepted, right = by_threshold(confidences, correct)
     enough = accepted[right / accepted >= precision]
     return float(enough.max(initial=0)) / max(len(confidences), 1)
 
@@ -72,16 +72,14 @@ def best_threshold(scores: NDArray[np.floating], correct: NDArray[np.bool_], exp
     """
     if not len(scores):
         return 0.0
-    accepted, right = _by_threshold(scores, correct)
+    accepted, right = by_threshold(scores, correct)
     f1 = 2 * right / (accepted + expected)
     most = accepted[np.flatnonzero(f1 == f1.max())[-1]]
     falling = -np.sort(-scores)
     return 0.0 if most == len(falling) else float(falling[most - 1] + falling[most]) / 2
 
 
-def _by_threshold(
-    scores: NDArray[np.floating], correct: NDArray[np.bool_]
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def by_threshold(scores: NDArray[np.floating], correct: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The numbers of accepted answers and of correct ones among them, for each threshold from the highest on."""
     order = np.argsort(-scores)
     # A threshold accepts either all answers of one score or none of them.

@@ -8,11 +8,12 @@ mean over the classes that occur in the truth.
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 
-@dataclass(frozen=True, slots=True)
-class AreaScore:
+class AreaScore(NamedTuple):
     """Shares 0..1."""
 
     precision: float
@@ -33,18 +34,10 @@ def area_scores(pages: Iterable[tuple[Sequence[float], Sequence[str], Sequence[s
             detected[guess] += area
             correct[label] += area * (label == guess)
     scores = {name: _score(correct[name], detected[name], true[name]) for name in sorted(true.keys() | detected.keys())}
-    return scores | {"macro": _mean([scores[name] for name, area in true.items() if area])}
+    averaged = [scores[name] for name, area in true.items() if area]
+    return scores | {"macro": AreaScore(*np.mean(averaged or [(0.0, 0.0, 0.0)], axis=0).tolist())}
 
 
 def _score(correct: float, detected: float, true: float) -> AreaScore:
     precision, recall = correct / detected if detected else 0.0, correct / true if true else 0.0
     return AreaScore(precision, recall, 2 * precision * recall / (precision + recall) if correct else 0.0)
-
-
-def _mean(scores: Sequence[AreaScore]) -> AreaScore:
-    count = max(len(scores), 1)
-    return AreaScore(
-        sum(score.precision for score in scores) / count,
-        sum(score.recall for score in scores) / count,
-        sum(score.f1 for score in scores) / count,
-    )

@@ -6,29 +6,22 @@ over documents come from a bootstrap.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from layoutray.errors import InputError
 from layoutray.metrics.bootstrap import Estimate, Interval, draws
 
+if TYPE_CHECKING:
+    from rouge_score.scoring import Score
+
 KINDS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 """Words, pairs of adjacent words, longest common subsequence of the whole texts, and of their lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class RougeScore:
-    """Each 0..1."""
-
-    precision: float
-    recall: float
-    f1: float
-
-
-def rouge(written: str, references: Sequence[str], *, stemmer: bool = False) -> dict[str, RougeScore]:
-    """Scores of a text by kind, each against the reference with the best F1.
+def rouge(written: str, references: Sequence[str], *, stemmer: bool = False) -> "dict[str, Score]":
+    """Scores of a text by kind, each against the reference with the best F1: precision, recall and `fmeasure`, 0..1.
 
     Args:
         stemmer: remove English word endings before the comparison.
@@ -41,11 +34,10 @@ def rouge(written: str, references: Sequence[str], *, stemmer: bool = False) -> 
     # Imported here: it loads nltk, which takes half a second, and evaluations without summaries do not need it.
     from rouge_score.rouge_scorer import RougeScorer
 
-    scores = cast(dict[str, Any], RougeScorer(KINDS, use_stemmer=stemmer).score_multi(references, written))
-    return {kind: RougeScore(score.precision, score.recall, score.fmeasure) for kind, score in scores.items()}
+    return cast(Any, RougeScorer(KINDS, use_stemmer=stemmer)).score_multi(references, written)
 
 
-def mean_f1(scores: Sequence[dict[str, RougeScore]], *, seed: int = 0) -> dict[str, Interval]:
+def mean_f1(scores: "Sequence[dict[str, Score]]", *, seed: int = 0) -> dict[str, Interval]:
     """The mean F1 of documents by kind, with its interval; the same seed draws the same documents.
 
     Raises:
@@ -55,7 +47,7 @@ def mean_f1(scores: Sequence[dict[str, RougeScore]], *, seed: int = 0) -> dict[s
         raise InputError(
             "no document has a summary, so there is no mean score; choose a split whose documents have summaries"
         )
-    values = np.array([[score[kind].f1 for kind in KINDS] for score in scores])
+    values = np.array([[score[kind].fmeasure for kind in KINDS] for score in scores])
     resampled = values[draws(len(values), seed)].mean(1)
     return {
         kind: Estimate(float(values[:, column].mean()), resampled[:, column]).interval

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from scipy.spatial import ConvexHull
 
@@ -61,7 +60,7 @@ class _TextPixels:
 
 
 def draw(
-    image: Image.Image | NDArray[np.uint8],
+    image: Image.Image,
     entities: Sequence[Entity],
     *,
     page_number: int = 1,
@@ -78,8 +77,7 @@ def draw(
         types: all entity types of the model: pages with different types then have the same colours.
         records: records of found entities; each has an outline.
     """
-    page = image if isinstance(image, Image.Image) else Image.fromarray(image)
-    shown, scale = resized(page, SHOWN_WIDTH)
+    shown, scale = resized(image, SHOWN_WIDTH)
     text = _TextPixels(shown)
     colours = colours_of([*types, *(entity.type for entity in (*entities, *truth))])
     fonts = load_fonts()

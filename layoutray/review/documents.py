@@ -2,10 +2,13 @@
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any
 
-from layoutray.document import Box, Page, Provenance, Word
+from pydantic import TypeAdapter
+
+from layoutray.document import Page
 from layoutray.review.values import Prediction
+
+_PAGE = TypeAdapter(Page)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,4 @@ def page_to_json(page: Page) -> str:
 
 def page_from_json(text: str) -> Page:
     """The page that `page_to_json` gave."""
-    fields: dict[str, Any] = json.loads(text)
-    words = tuple(Word(box=Box(**word.pop("box")), **word) for word in fields.pop("words"))
-    return Page(words=words, provenance=Provenance(**fields.pop("provenance")), **fields)
+    return _PAGE.validate_json(text)

@@ -30,16 +30,13 @@ class Filter:
 
     def condition(self) -> tuple[str, list[Any]]:
         """The condition in SQL, with its values."""
-        parts: list[tuple[str, Any]] = []
-        for column in ("owner", "state", "model_version"):
-            wanted = getattr(self, column)
-            if wanted or (column == "owner" and wanted is not None):
-                parts.append((f"{column} = ?", wanted))
+        wanted = {column: value for column in ("state", "model_version") if (value := getattr(self, column))}
+        wanted |= {} if self.owner is None else {"owner": self.owner}
+        conditions, values = [f"{column} = ?" for column in wanted], [*wanted.values()]
         if self.field or self.below:
-            parts.append((_HAS_VALUE, (self.field, self.field, self.below or 2.0)))
-        conditions = [condition for condition, _ in parts] or ["TRUE"]
-        values = [one for _, value in parts for one in (value if isinstance(value, tuple) else (value,))]
-        return " AND ".join(conditions), values
+            conditions.append(_HAS_VALUE)
+            values += [self.field, self.field, self.below or 2.0]
+        return " AND ".join(conditions) or "TRUE", values
 
 
 _HAS_VALUE = """

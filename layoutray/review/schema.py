@@ -1,5 +1,6 @@
 """What the review page sends and gets, as JSON."""
 
+from dataclasses import asdict
 from typing import Annotated, Any
 from urllib.parse import unquote
 
@@ -41,20 +42,12 @@ class ValueBody(_Body):
     name: Annotated[str, Field(min_length=1, max_length=200)]
     text: _Text
     page: Annotated[int, Field(ge=1)] | None
-    words: Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=10_000)]
+    words: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(max_length=10_000)]
     row: Annotated[str, Field(max_length=300)]
     state: State
 
     def value(self) -> Value:
-        return Value(
-            id=self.id,
-            name=self.name,
-            text=self.text,
-            page=self.page,
-            words=tuple(self.words),
-            row=self.row,
-            state=self.state,
-        )
+        return Value(**self.model_dump())
 
 
 class Save(_Body):
@@ -83,7 +76,7 @@ def shown_review(review: Review) -> dict[str, Any]:
     return shown_entry(review.entry) | {
         "revision": review.entry.revision,
         "said": {value_id: _said(said) for value_id, said in review.said.items()},
-        "values": [value.to_json() for value in review.values],
+        "values": [asdict(value) for value in review.values],
     }
 
 
@@ -95,11 +88,6 @@ def _said(said: Prediction) -> dict[str, Any]:
 
 def shown_correction(correction: Correction) -> dict[str, Any]:
     """What a person did."""
-    return {
-        "time": correction.time,
-        "reviewer": correction.reviewer,
-        "action": correction.action,
-        "name": correction.name,
-        "before": correction.before and correction.before.text,
-        "after": correction.after and correction.after.text,
-    }
+    sides = {"before": correction.before, "after": correction.after}
+    done = {name: getattr(correction, name) for name in ("time", "reviewer", "action", "name")}
+    return done | {side: value and value.text for side, value in sides.items()}

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, RowMapping
 
 from layoutray.document import Page
 from layoutray.review.documents import AnsweredDocument, page_from_json, page_to_json
-from layoutray.review.values import Change, Prediction, Value, changes, doubt, first_values
+from layoutray.review.values import PREDICTION, VALUE, Prediction, Value, changes, doubt, first_values
 from layoutray.store.database import Database, FileKind, executed, open_database
 
 DocumentState = Literal["open", "accepted", "done"]
@@ -164,24 +164,23 @@ class ReviewStore:
 
     def add(self, document: AnsweredDocument, owner: str = "") -> int:
         """Add a document and return its number. One that is there, answered by the same model, stays as it is."""
-        said = {
-            value.id: self._sampled(document, one)
-            for value, one in zip(first_values(document.said), document.said, strict=True)
-        }
-        looks, doubtful = doubt(said, first_values(document.said))
+        values = first_values(document.said)
+        said = {value.id: self._sampled(document, one) for value, one in zip(values, document.said, strict=True)}
+        looks, doubtful = doubt(said, values)
         # A document without any value is looked at: the model may have missed all of them.
         state: DocumentState = "open" if looks or not said else "accepted"
-        row = (document.doc_id, document.source, document.model_id, document.model_version, document.content)
         with self.database.transaction() as database:
             where = (owner, document.doc_id, document.model_version)
             if found := database.exec_driver_sql(_KNOWN, where).first():
                 return found[0]
-            values = (owner, *row, document.rank, time.time(), state, looks, doubtful)
-            number = database.exec_driver_sql(_ADD, values).lastrowid
+            made_by = (document.source, document.model_id, document.model_version, document.content, document.rank)
+            row = (owner, document.doc_id, *made_by, time.time(), state, looks, doubtful)
+            number = database.exec_driver_sql(_ADD, row).lastrowid
             pages = [(number, page.number, page.width, page.height, page_to_json(page)) for page in document.pages]
             _execute_each(database, "INSERT INTO pages VALUES (?, ?, ?, ?, ?)", pages)
-            _execute_each(database, "INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)", _said_rows(number, said))
-            _write_values(database, number, enumerate(first_values(document.said)))
+            rows = [(number, key, one.name, one.confidence, one.sampled, _json(one)) for key, one in said.items()]
+            _execute_each(database, "INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)", rows)
+            _write_values(database, number, enumerate(values))
         return number
 
     def entry(self, number: int) -> Entry | None:
@@ -198,8 +197,8 @@ class ReviewStore:
         current = self.database.rows("SELECT content FROM current WHERE document = ? ORDER BY position", number)
         return Review(
             entry,
-            {row["id"]: _said_of(row["content"]) for row in said},
-            tuple(Value.from_json(json.loads(row["content"])) for row in current),
+            {row["id"]: PREDICTION.validate_json(row["content"]) for row in said},
+            tuple(VALUE.validate_json(row["content"]) for row in current),
         )
 
     def save(self, number: int, revision: int, values: Sequence[Value], *, done: bool, reviewer: str) -> int:
@@ -229,7 +228,10 @@ class ReviewStore:
                 raise ConflictError
             _write_values(database, number, ((order[change.after.id], change.after) for change in made))
             shared = (number, revision + 1, time.time(), reviewer, now.entry.model_version)
-            rows: list[tuple[Any, ...]] = [(*shared, *_logged(change)) for change in made]
+            rows: list[tuple[Any, ...]] = [
+                (*shared, one.action, one.after.name, one.before and _json(one.before), _json(one.after))
+                for one in made
+            ]
             if was_done != done:
                 rows.append((*shared, "done" if done else "reopened", "", None, None))
             _execute_each(database, _LOG, rows)
@@ -252,7 +254,10 @@ class ReviewStore:
 
     def corrections(self, number: int) -> list[Correction]:
         """What people did with a document, the first first."""
-        return [correction_of(row) for row in self.database.rows(f"{_CORRECTIONS} WHERE document = ?{_FIRST}", number)]
+        found: list[dict[str, Any]] = [dict(row) for row in self.database.rows(_CORRECTIONS, number)]
+        for fields in found:
+            fields |= {side: fields[side] and VALUE.validate_json(fields[side]) for side in ("before", "after")}
+        return [Correction(**fields) for fields in found]
 
     def _sampled(self, document: AnsweredDocument, said: Prediction) -> Prediction:
         """The value, with whether it is in the sample: by a hash, so that it is chosen without its content."""
@@ -275,8 +280,10 @@ _LOG = """
     INSERT INTO corrections (document, revision, time, reviewer, model_version, action, name, before, after)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_CORRECTIONS = "SELECT revision, time, reviewer, model_version, action, name, before, after FROM corrections"
-_FIRST = " ORDER BY number"
+_CORRECTIONS = """
+    SELECT revision, time, reviewer, model_version, action, name, before, after FROM corrections
+    WHERE document = ? ORDER BY number
+"""
 
 
 def entry_of(row: RowMapping) -> Entry:
@@ -284,44 +291,16 @@ def entry_of(row: RowMapping) -> Entry:
     return Entry(**{name: row[name] for name in _ENTRY.split(", ")})
 
 
-def correction_of(row: RowMapping) -> Correction:
-    """The correction of a row of `corrections`."""
-    texts = {side: row[side] and Value.from_json(json.loads(row[side])) for side in ("before", "after")}
-    return Correction(
-        revision=row["revision"],
-        time=row["time"],
-        reviewer=row["reviewer"],
-        model_version=row["model_version"],
-        action=row["action"],
-        name=row["name"],
-        **texts,
-    )
-
-
-def _said_rows(number: int, said: Mapping[str, Prediction]) -> list[tuple[Any, ...]]:
-    return [
-        (number, value_id, one.name, one.confidence, one.sampled, json.dumps(asdict(one), ensure_ascii=False))
-        for value_id, one in said.items()
-    ]
-
-
-def _said_of(text: str) -> Prediction:
-    fields: dict[str, Any] = json.loads(text)
-    polygons = tuple(map(tuple, fields.pop("polygons")))
-    return Prediction(words=tuple(fields.pop("words")), polygons=polygons, **fields)
-
-
 def _write_values(database: Connection, number: int, values: Iterable[tuple[int, Value]]) -> None:
-    rows = [(number, one.id, position, json.dumps(one.to_json(), ensure_ascii=False)) for position, one in values]
+    rows = [(number, one.id, position, _json(one)) for position, one in values]
     _execute_each(database, "INSERT OR REPLACE INTO current VALUES (?, ?, ?, ?)", rows)
+
+
+def _json(one: Value | Prediction) -> str:
+    return json.dumps(asdict(one), ensure_ascii=False)
 
 
 def _execute_each(database: Connection, statement: str, rows: list[tuple[Any, ...]]) -> None:
     """Execute a statement with the values of each row, if there is one."""
     if rows:
         database.exec_driver_sql(statement, rows)
-
-
-def _logged(change: Change) -> tuple[str, str, str | None, str]:
-    texts = [one and json.dumps(one.to_json(), ensure_ascii=False) for one in (change.before, change.after)]
-    return change.action, change.after.name, texts[0], texts[1] or ""

@@ -4,7 +4,7 @@ A document is truth only when a person has finished it: in an unfinished one, a 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
@@ -14,7 +14,7 @@ from layoutray.document.tags import to_iob2
 from layoutray.review.documents import page_from_json, page_to_json
 from layoutray.review.queue import Filter, listed
 from layoutray.review.store import ReviewStore
-from layoutray.review.values import Value
+from layoutray.review.values import VALUE, Value
 
 _AT_ONCE = 500
 
@@ -47,7 +47,7 @@ def finished(store: ReviewStore, owner: str | None) -> Iterator[dict[str, Any]]:
             "time": log[-1].time,
             "pages": [page_to_json(page) for page in pages if page],
             "values": [
-                value.to_json() | {"said": said.text if (said := review.said.get(value.id)) else None}
+                asdict(value) | {"said": said.text if (said := review.said.get(value.id)) else None}
                 for value in review.values
                 if value.state != "removed"
             ],
@@ -67,10 +67,7 @@ def document_of(reviewed: Mapping[str, Any], split: str) -> Document:
 def pages_of(reviewed: Mapping[str, Any], split: str) -> tuple[Page, ...]:
     """The pages of an object of `finished`, with a tag for each word: exactly the words that the person has chosen."""
     rows = _row_numbers(reviewed["values"])
-    values = [
-        Value.from_json({name: content for name, content in fields.items() if name != "said"})
-        for fields in reviewed["values"]
-    ]
+    values = [VALUE.validate_python(fields) for fields in reviewed["values"]]
     when = datetime.fromtimestamp(reviewed["time"], UTC).isoformat(timespec="seconds")
     reason = f"reviewed by {', '.join(reviewed['reviewers'])} on {when}; answered by {reviewed['model']}"
     return tuple(

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
+
+from pydantic import TypeAdapter
 
 State = Literal["open", "confirmed", "removed"]
 Action = Literal["added", "changed", "confirmed", "reopened", "removed", "restored"]
@@ -60,14 +62,9 @@ class Value:
     row: str = ""
     state: State = "open"
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "Value":
-        """The value that `to_json` gave."""
-        rest = {name: value for name, value in fields.items() if name != "words"}
-        return cls(words=tuple(fields["words"]), **rest)
+VALUE, PREDICTION = TypeAdapter(Value), TypeAdapter(Prediction)
+"""They read what `dataclasses.asdict` gives, from JSON or from plain values; other keys are ignored."""
 
 
 @dataclass(frozen=True, slots=True)

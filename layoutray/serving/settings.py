@@ -7,11 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 
 from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
-from layoutray.serving.jobs.prefixes import Prefixes
-from layoutray.serving.jobs.receivers import Receivers
 from layoutray.serving.limits import Limits
 from layoutray.serving.options import Option, option
-from layoutray.store import sources
 
 MEASURE_SECONDS = 1.0
 """How often the queue is measured, to decide on the number of replicas."""
@@ -180,6 +177,10 @@ class ServeSettings:
                 )
         if not (0 <= self.ocr_cache_seconds < math.inf):
             raise InputError(f"ocr_cache_seconds is {self.ocr_cache_seconds}; it must be a finite number of at least 0")
+        # Imported here because they bring servers, clients and Arrow, for which `--help` shall not wait.
+        from layoutray.serving.jobs.prefixes import Prefixes
+        from layoutray.serving.jobs.receivers import Receivers
+
         Prefixes.of(self.job_prefixes)
         Receivers.of(self.webhook_hosts, self.webhook_networks)
         if self.keys and self.open:
@@ -194,6 +195,8 @@ class ServeSettings:
 
     def with_absolute_paths(self) -> "ServeSettings":
         """The same for processes with another working folder."""
+        from layoutray.store import sources
+
         files = [one.name for one in fields(self) if (given := Option.of(one)) and given.is_path]
         absolute = {name: sources.absolute(value) for name in files if (value := getattr(self, name))}
         models = {name: sources.absolute(model) for name, model in self.models.items()}

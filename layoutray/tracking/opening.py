@@ -1,7 +1,6 @@
 """What is known of a run when it opens: parameters that tell its recipe from others, its data set, and its command."""
 
 import getpass
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,6 @@ from layoutray.recipe.train_section import TrainRecipe
 
 COMMAND = "command"
 """Tag with the command that makes the run again."""
-_PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 _LONGEST_LIST = 30
 _ALWAYS = ("train.steps", "train.batch_size", "train.learning_rate")
 _SECTIONS = ("train.", "filters.", "tokenizer.")

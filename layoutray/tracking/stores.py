@@ -1,8 +1,7 @@
 """Where MLflow keeps runs: a server, or a SQLite file with the artifacts beside it."""
 
 import os
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from layoutray.store import local_copies
@@ -25,14 +24,9 @@ def artifacts(uri: str) -> str | None:
     return (_file(uri).parent / "mlartifacts").as_uri() if uri.startswith(_SQLITE) else None
 
 
-@contextmanager
-def locked(uri: str) -> Generator[None]:
+def locked(uri: str) -> AbstractContextManager[None]:
     """Lock a SQLite file: two processes that create its tables at once break it, and MLflow takes no lock."""
-    if not uri.startswith(_SQLITE):
-        yield
-        return
-    with local_copies.locked(_file(uri).parent):
-        yield
+    return local_copies.locked(_file(uri).parent) if uri.startswith(_SQLITE) else nullcontext()
 
 
 def without_password(uri: str) -> str:

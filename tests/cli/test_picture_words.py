@@ -11,6 +11,7 @@ from PIL import Image
 
 from layoutray.cli.main import main
 from layoutray.cli.picture import words
+from layoutray.cli.shared.options import given
 from layoutray.document import Page, Provenance
 from tests.jobs import page, write_pages
 
@@ -51,7 +52,7 @@ def draw(here: Path, *options: str) -> int:
 
 def chosen(here: Path, *options: str) -> list[str]:
     """Sources of the pages that the options choose, in order."""
-    parsed = words._parse([str(here / "pages"), *options])
+    parsed = given("picture words", [str(here / "pages"), *options], words.WordsOptions)
     return [page.source for page in words._read(parsed, words._first_ranks(parsed))]
 
 

@@ -11,7 +11,6 @@ from mlflow.entities import Run
 from mlflow.tracking import MlflowClient
 
 from layoutray import checkpoint
-from layoutray.cli import train
 from layoutray.cli.shared import tracked_training
 from layoutray.cli.train import finetune, pretrain
 from layoutray.errors import InputError
@@ -60,7 +59,7 @@ def test_the_run_of_a_training_that_fails_is_marked_with_and_without_torchrun(
 ) -> None:
     if world_size:
         monkeypatch.setenv("WORLD_SIZE", world_size)
-    monkeypatch.setattr(train, "train_in_place", broken)
+    monkeypatch.setattr(tracked_training, "train_in_place", broken)
     with pytest.raises(RuntimeError, match="on fire"):
         pretrain(call)
     (run,) = runs_in(store)

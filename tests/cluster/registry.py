@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 from mlflow.tracking import MlflowClient
 
-from layoutray.cli.serve import following
+from layoutray.cli.shared.deployment import following
 from layoutray.cluster.endpoint.versions import Registry as Source
 from layoutray.document import Page
 from layoutray.inference.extractor import Extractor

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from layoutray.cli.serve import finder
+from layoutray.cli.shared.deployment import finder
 from layoutray.cluster.endpoint.versions import Registry as Source
 from layoutray.ocr.settings import Recognition
 from layoutray.serving.limits import Limits

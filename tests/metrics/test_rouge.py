@@ -1,13 +1,14 @@
 import pytest
+from rouge_score.scoring import Score
 
 from layoutray.errors import InputError
-from layoutray.metrics.rouge import RougeScore, mean_f1, rouge
+from layoutray.metrics.rouge import mean_f1, rouge
 
 
 def test_the_best_of_several_references_counts_for_each_kind() -> None:
     scores = rouge("a b c", ["c b a", "a b x y z w"])
-    assert scores["rouge1"] == RougeScore(1.0, 1.0, 1.0)
-    assert scores["rouge2"] == RougeScore(1 / 2, 1 / 5, pytest.approx(2 / 7))
+    assert scores["rouge1"] == Score(1.0, 1.0, 1.0)
+    assert scores["rouge2"] == Score(1 / 2, 1 / 5, pytest.approx(2 / 7))
     with pytest.raises(InputError, match="has no reference to be compared with"):
         rouge("a", [])
 

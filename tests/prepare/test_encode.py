@@ -82,7 +82,7 @@ def test_the_vocabulary_is_trained_on_training_pages_alone(tmp_path: Path) -> No
     data_sets = [DataSet(write_pages(tmp_path, [*pages(4), dev]))]
     trained = vocabulary_for(TokenizerRecipe(vocab_size=100), data_sets, Filters())
     assert trained.words_to_ids(["ω"]) == [[trained.unknown_id]]
-    VOCABULARY.save(tmp_path / "tokenizer.json")
+    VOCABULARY.inner.save(str(tmp_path / "tokenizer.json"))
     assert vocabulary_for(TokenizerRecipe(path=str(tmp_path)), data_sets, Filters()).vocab_size == VOCABULARY.vocab_size
 
 

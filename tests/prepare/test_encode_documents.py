@@ -118,10 +118,10 @@ def test_vocabularies_have_the_names_of_fields_that_are_to_be_written(data_set: 
     lines = trained.ids_to_text(trained.text_to_ids("Opening Word: total\ntotal: 9"))
     assert parse(lines, fields_of(task)) == [Field("Opening Word", "total"), Field("total", "9")]
     assert trained.words_to_ids(["ω"]) == [[trained.unknown_id]]
-    trained.save(tmp_path / "tokenizer.json")
+    trained.inner.save(str(tmp_path / "tokenizer.json"))
     loaded = TokenizerRecipe(path=str(tmp_path / "tokenizer.json"))
     assert vocabulary_for(loaded, [data_set], Filters(), task).vocab_size == trained.vocab_size
-    VOCABULARY.save(tmp_path / "tokenizer.json")
+    VOCABULARY.inner.save(str(tmp_path / "tokenizer.json"))
     assert vocabulary_for(loaded, [data_set], Filters(), recipe().task).vocab_size == VOCABULARY.vocab_size
     with pytest.raises(
         InputError, match=r"turns the line 'Opening Word: Opening Word' into .*, which does not name the field"

@@ -13,6 +13,7 @@ from typing import Any, Self
 import pyarrow.compute as pc
 
 from layoutray.cli.shared import options, output_folder, terminal
+from layoutray.cli.shared.options import option
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.formats import entity_json, layoutlm
@@ -25,15 +26,6 @@ from layoutray.store.data_set import DataSet
 _SPLITS = ("train", "dev", "test")
 _FUNSD = {"train": "training_data", "dev": "validation_data", "test": "testing_data"}
 _AS_THEY_ARE = (".png", ".jpg", ".jpeg")
-
-
-@dataclass(frozen=True, kw_only=True)
-class DataSetOptions:
-    """Options of `layoutray export dataset`."""
-
-    pages: str
-    out: Path
-    format: str
 
 
 @dataclass(frozen=True)
@@ -74,32 +66,6 @@ class _Source:
         return sorted(found, key=lambda page: (page.source, page.doc_id, page.number))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = options.parser("export dataset")
-    options.add_pages(parser)
-    parser.add_argument("out", type=options.local_folder, help="folder of the data set, new or empty")
-    parser.add_argument(
-        "--format",
-        choices=_FORMATS,
-        default="datasets",
-        help="Parquet in the convention of LayoutLM, for `datasets.load_dataset`; FUNSD's JSON; or COCO with words "
-        "(default: %(default)s)",
-    )
-    chosen = options.parse(parser, arguments, DataSetOptions)
-    output_folder.new_folder(chosen.out)
-    source = _Source.of(chosen.pages)
-    long = sum(count > 1 for count in source.num_pages.values())
-    if long and chosen.format != "datasets":
-        raise InputError(
-            f"{long} documents in {chosen.pages} have several pages, which FUNSD and COCO cannot hold; "
-            "use --format datasets"
-        )
-    counts = {split: _FORMATS[chosen.format](source, split, chosen.out) for split in _SPLITS}
-    told = ", ".join(f"{count} {split}" for split, count in counts.items() if count)
-    terminal.say(f"pages: {told}: {chosen.out}")
-    return 0
-
-
 def _write_parquet(source: _Source, split: str, out: Path) -> int:
     pages = source.pages.read_pages(pc.field("split") == split)
     first = next(pages, None)
@@ -131,13 +97,6 @@ def _write_coco(source: _Source, split: str, out: Path) -> int:
     return len(pages)
 
 
-_FORMATS: Mapping[str, Callable[[_Source, str, Path], int]] = {
-    "datasets": _write_parquet,
-    "funsd": _write_funsd,
-    "coco": _write_coco,
-}
-
-
 def _save_picture(page: Page, folder: Path) -> str:
     """Write the picture of a page, named by its document; returns the file's name, empty without a picture."""
     picture = _picture(page)
@@ -165,3 +124,41 @@ def _picture(page: Page) -> tuple[str, bytes] | None:
 def _save_json(file: Path, content: Mapping[str, Any]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+
+
+_FORMATS: Mapping[str, Callable[[_Source, str, Path], int]] = {
+    "datasets": _write_parquet,
+    "funsd": _write_funsd,
+    "coco": _write_coco,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSetOptions:
+    """Options of `layoutray export dataset`."""
+
+    pages: str = options.pages()
+    out: Path = option(type=options.local_folder, help="folder of the data set, new or empty")
+    format: str = option(
+        "--format",
+        choices=_FORMATS,
+        default="datasets",
+        help="Parquet in the convention of LayoutLM, for `datasets.load_dataset`; FUNSD's JSON; or COCO with words "
+        "(default: %(default)s)",
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = options.given("export dataset", arguments, DataSetOptions)
+    output_folder.new_folder(chosen.out)
+    source = _Source.of(chosen.pages)
+    long = sum(count > 1 for count in source.num_pages.values())
+    if long and chosen.format != "datasets":
+        raise InputError(
+            f"{long} documents in {chosen.pages} have several pages, which FUNSD and COCO cannot hold; "
+            "use --format datasets"
+        )
+    counts = {split: _FORMATS[chosen.format](source, split, chosen.out) for split in _SPLITS}
+    told = ", ".join(f"{count} {split}" for split, count in counts.items() if count)
+    terminal.say(f"pages: {told}: {chosen.out}")
+    return 0

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import option
 from layoutray.cli.shared.output_folder import new_folder
 from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError
@@ -22,8 +23,8 @@ from layoutray.store.data_set import DataSet
 class ExportOptions:
     """Options of every verb that writes documents."""
 
-    pages: str
-    out: str
+    pages: str = options.pages()
+    out: str = option(help="new folder or s3:// address for the files, one for each document")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,7 @@ def searchable_pdf(arguments: Sequence[str] | None = None) -> int:
 
 def _export(verb: str, arguments: Sequence[str] | None, form: DocumentFormat) -> int:
     """Write all documents in one format and say how many. Returns exit status 1 if one could not be written."""
-    parser = options.parser(verb)
-    options.add_pages(parser)
-    parser.add_argument("out", help=f"new folder or s3:// address for the {form.suffix} files, one for each document")
-    chosen = options.parse(parser, arguments, ExportOptions)
+    chosen = options.given(verb, arguments, ExportOptions)
     out = new_folder(chosen.out)
     documents = written = without_picture = failed = 0
     for name, pages in _documents(DataSet(pages_folder(chosen.pages))):

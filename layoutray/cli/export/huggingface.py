@@ -8,6 +8,7 @@ from typing import Any
 from layoutray import checkpoint
 from layoutray.checkpoint import read_json
 from layoutray.cli.shared import options, output_folder, terminal
+from layoutray.cli.shared.options import CheckpointOptions, option
 from layoutray.errors import InputError
 from layoutray.releases import huggingface
 from layoutray.releases.model_card import Evaluated, Statements, model_card
@@ -15,29 +16,11 @@ from layoutray.tracking import registered
 
 
 @dataclass(frozen=True, kw_only=True)
-class HuggingFaceOptions:
-    """Options of `layoutray export huggingface`.
+class HuggingFaceOptions(CheckpointOptions):
+    """Options of `layoutray export huggingface`; see `Statements`."""
 
-    Attributes:
-        checkpoint: a folder, an `s3://` address, or `models:/NAME@ALIAS`.
-        evaluation: reports of `layoutray evaluate --json`, for the card.
-        licence, data_licence, language: see `Statements`.
-    """
-
-    checkpoint: str
-    out: Path
-    evaluation: Sequence[Path]
-    licence: str
-    data_licence: Sequence[str]
-    language: Sequence[str]
-    tracking_uri: str
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = options.parser("export huggingface")
-    options.add_checkpoint(parser)
-    parser.add_argument("out", type=options.local_folder, help="folder of the model, new or empty")
-    parser.add_argument(
+    out: Path = option(type=options.local_folder, help="folder of the model, new or empty")
+    evaluation: Sequence[Path] = option(
         "--evaluation",
         nargs="+",
         type=Path,
@@ -45,13 +28,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="REPORT",
         help="reports of `layoutray evaluate --json REPORT` for the model card (default: only the evaluation on dev)",
     )
-    parser.add_argument("--licence", default="", help="licence of the model, e.g. apache-2.0 (default: not stated)")
-    parser.add_argument(
+    licence: str = option("--licence", default="", help="licence of the model, e.g. apache-2.0 (default: not stated)")
+    data_licence: Sequence[str] = option(
         "--data-licence", nargs="+", default=[], metavar="TEXT", help="licences of the data (default: not stated)"
     )
-    parser.add_argument("--language", nargs="+", default=[], metavar="CODE", help="languages of the pages, e.g. en")
-    options.add_tracking_uri(parser)
-    chosen = options.parse(parser, arguments, HuggingFaceOptions)
+    language: Sequence[str] = option(
+        "--language", nargs="+", default=[], metavar="CODE", help="languages of the pages, e.g. en"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = options.given("export huggingface", arguments, HuggingFaceOptions)
     output_folder.new_folder(chosen.out)
     evaluated = [_evaluated(file) for file in chosen.evaluation]
     folder, _ = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)

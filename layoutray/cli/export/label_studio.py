@@ -10,13 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from layoutray.cli.shared import options
-from layoutray.cli.shared.label_studio_tasks import (
-    LabelStudioOptions,
-    Suggestions,
-    add_label_studio_options,
-    suggestions,
-    write_tasks,
-)
+from layoutray.cli.shared.label_studio_tasks import LabelStudioOptions, Suggestions, suggestions, write_tasks
+from layoutray.cli.shared.options import option
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.store import codec, shards, sources
@@ -35,34 +30,20 @@ _SHARDS = 8
 class ExportOptions(LabelStudioOptions):
     """Options of `layoutray export label-studio`."""
 
-    pages: str
-    answers: str | None
+    out: str = option(
+        help="folder for tasks.json, labels.xml, and pictures of pages in formats that browsers do not show"
+    )
+    answers: str | None = option("--answers", metavar="FOLDER", help="answers of `layoutray predict` for these pages")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = _parse(arguments)
-    ingested, answered = _folders(chosen.pages, chosen.answers)
+    chosen = options.given("export label-studio", arguments, ExportOptions)
+    folder = pages_folder(chosen.pages)  # `predict` keeps pages that it read from files below its answers
+    answered = chosen.answers if folder == chosen.pages else chosen.answers or chosen.pages
     if sources.exists(sources.join(sources.absolute(chosen.out), "tasks.json")):
         raise InputError(f"{chosen.out} already holds tasks; give another folder, or delete it")
-    write_tasks(chosen.pages, _pages(ingested), _answers(answered) if answered else {}, chosen)
+    write_tasks(_pages(folder), _answers(answered) if answered else {}, chosen)
     return 0
-
-
-def _parse(arguments: Sequence[str] | None) -> ExportOptions:
-    parser = options.parser("export label-studio")
-    options.add_pages(parser)
-    parser.add_argument(
-        "out", help="folder for tasks.json, labels.xml, and pictures of pages in formats that browsers do not show"
-    )
-    parser.add_argument("--answers", metavar="FOLDER", help="answers of `layoutray predict` for these pages")
-    add_label_studio_options(parser)
-    return options.parse(parser, arguments, ExportOptions)
-
-
-def _folders(pages: str, answers: str | None) -> tuple[str, str | None]:
-    """The folder of the pages and that of the answers; `predict` keeps pages that it read from files in `ingested`."""
-    folder = pages_folder(pages)
-    return folder, answers if folder == pages else answers or pages
 
 
 def _pages(folder: str) -> Iterator[Page]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pyarrow.compute as pc
 
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import option
 from layoutray.errors import InputError
 from layoutray.ocr import lexicon
 from layoutray.store import shards, sources
@@ -15,28 +16,20 @@ from layoutray.store.data_set import DataSet
 
 @dataclass(frozen=True, kw_only=True)
 class LexiconOptions:
-    """Options of `layoutray export lexicon`.
+    """Options of `layoutray export lexicon`."""
 
-    Attributes:
-        without: split whose pages are left out; empty for none.
-    """
-
-    pages: str
-    out: str
-    without: str
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = options.parser("export lexicon")
-    options.add_pages(parser)
-    parser.add_argument("out", help="new file or s3:// address for the lexicon")
-    parser.add_argument(
+    pages: str = options.pages()
+    out: str = option(help="new file or s3:// address for the lexicon")
+    without: str = option(
         "--without",
         default="",
         metavar="SPLIT",
         help="leave out the pages of this split, for example test to measure the lexicon on it",
     )
-    chosen = options.parse(parser, arguments, LexiconOptions)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = options.given("export lexicon", arguments, LexiconOptions)
     out = sources.absolute(chosen.out)
     if sources.exists(out):
         raise InputError(f"{chosen.out} exists; give another file, or delete it")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutray.cli.shared import options, terminal
-from layoutray.cli.shared.evaluation_options import EvaluationOptions, add_evaluation_options
+from layoutray.cli.shared.evaluation_options import EvaluationOptions
 from layoutray.errors import InputError
 from layoutray.evaluation.evaluate import evaluate
 from layoutray.evaluation.pictures import reliability_picture
@@ -15,14 +15,11 @@ from layoutray.evaluation.pictures import reliability_picture
 class ReliabilityOptions(EvaluationOptions):
     """Options of `layoutray picture reliability`."""
 
-    out: Path
+    out: Path = options.picture_file("reliability.png")
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = options.parser("picture reliability")
-    add_evaluation_options(parser)
-    options.add_picture_file(parser, "reliability.png")
-    chosen = options.parse(parser, arguments, ReliabilityOptions)
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = options.given("picture reliability", arguments, ReliabilityOptions)
     tracked = chosen.load()
     if not tracked.loaded.labels:
         raise InputError(

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import option
 from layoutray.document import Page
 from layoutray.document.filters import confidence
 from layoutray.errors import InputError
@@ -29,23 +30,29 @@ Rank = tuple[float, str, int, str]
 
 @dataclass(frozen=True, kw_only=True)
 class WordsOptions:
-    """Options of `layoutray picture words`.
+    """Options of `layoutray picture words`."""
 
-    Attributes:
-        pages: folder written by `layoutray ingest`.
-        page: a page id; None chooses by `source`.
-        source: text in the file name of the page's source; empty takes any.
-        worst: number of pages with the lowest mean confidence to draw; None draws pages by doc_id and number.
-        limit: maximum number of pages in a PDF without `worst`.
-        out: the picture to write.
-    """
-
-    pages: str
-    page: str | None
-    source: str
-    worst: int | None
-    limit: int
-    out: Path
+    pages: str = option(help="folder written by `layoutray ingest`")
+    page: str | None = option(
+        "--page",
+        group="page",
+        metavar="PAGE_ID",
+        help="page to draw (default: the first by doc_id and number with a picture)",
+    )
+    source: str = option(
+        "--source", group="page", metavar="TEXT", default="", help="draw the first page whose file name contains TEXT"
+    )
+    worst: int | None = option(
+        "--worst", type=options.positive, metavar="N", help="draw the N pages with the lowest mean word confidence"
+    )
+    limit: int = option(
+        "--limit",
+        type=options.positive,
+        default=50,
+        metavar="N",
+        help="maximum number of pages of a PDF without --worst (default: %(default)s)",
+    )
+    out: Path = options.picture_file("words.png", (".png", ".pdf"))
 
     @property
     def maximum(self) -> int:
@@ -54,7 +61,9 @@ class WordsOptions:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = _parse(arguments)
+    chosen = options.given("picture words", arguments, WordsOptions)
+    if chosen.maximum < (chosen.worst or 1):
+        raise InputError(f"--worst is {chosen.worst}, but a PNG shows one page; write a PDF, e.g. --out words.pdf")
     pages = _read(chosen, _first_ranks(chosen))
     pictures = (recognised_words.draw(page_picture(page), page, _caption(page)) for page in pages)
     if chosen.out.suffix == ".png":
@@ -64,41 +73,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return terminal.show_path(chosen.out)
 
 
-def _parse(arguments: Sequence[str] | None) -> WordsOptions:
-    parser = options.parser("picture words")
-    parser.add_argument("pages", help="folder written by `layoutray ingest`")
-    choice = parser.add_mutually_exclusive_group()
-    choice.add_argument(
-        "--page", metavar="PAGE_ID", help="page to draw (default: the first by doc_id and number with a picture)"
-    )
-    choice.add_argument(
-        "--source", metavar="TEXT", default="", help="draw the first page whose file name contains TEXT"
-    )
-    parser.add_argument(
-        "--worst", type=options.positive, metavar="N", help="draw the N pages with the lowest mean word confidence"
-    )
-    parser.add_argument(
-        "--limit",
-        type=options.positive,
-        default=50,
-        metavar="N",
-        help="maximum number of pages of a PDF without --worst (default: %(default)s)",
-    )
-    options.add_picture_file(parser, "words.png", (".png", ".pdf"))
-    chosen = options.parse(parser, arguments, WordsOptions)
-    if chosen.maximum < (chosen.worst or 1):
-        raise InputError(f"--worst is {chosen.worst}, but a PNG shows one page; write a PDF, e.g. --out words.pdf")
-    return chosen
-
-
 def _first_ranks(chosen: WordsOptions) -> list[Rank]:
     """Ranks of the pages to draw, in order. Raises InputError if there is none."""
     pages = ranked = 0
     first: list[Rank] = []
-    drawn = pc.field("image") != ""
+    rows = pc.field("image") != ""
     if chosen.page:
-        drawn = drawn & (pc.field("page_id") == chosen.page)
-    for batch in DataSet(chosen.pages).scan_pages([*_COLUMNS, "source", "confidences"], drawn):
+        rows = rows & (pc.field("page_id") == chosen.page)
+    for batch in DataSet(chosen.pages).scan_pages([*_COLUMNS, "source", "confidences"], rows):
         table = batch.filter(pa.array(chosen.source in _file_name(source) for source in batch["source"].to_pylist()))
         keys = _mean_confidences(table) if chosen.worst else [0.0] * table.num_rows
         names = [table[name].to_pylist() for name in _COLUMNS]

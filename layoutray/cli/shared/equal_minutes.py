@@ -15,7 +15,6 @@ from layoutray.cli.shared import terminal
 from layoutray.cli.shared.trials import TrialOptions
 from layoutray.cluster.trials import run_each
 from layoutray.errors import LayoutrayError
-from layoutray.recipe.recipes import Recipe
 from layoutray.store import shards, sources
 from layoutray.training import inputs
 from layoutray.training import world as worlds
@@ -30,8 +29,8 @@ _WARM_UP = 3
 _PACE = "pace.json"
 
 
-def lasting(minutes: float, jobs: Mapping[str, Job], out: str, chosen: TrialOptions) -> dict[str, Recipe]:
-    """The recipe of each job with steps for about `minutes` minutes of training on this machine.
+def lasting(minutes: float, jobs: Mapping[str, Job], out: str, chosen: TrialOptions) -> dict[str, Job]:
+    """Each job with steps for about `minutes` minutes of training on this machine.
 
     `warmup_steps` and `evaluate_every` keep their share of the steps. Steps are timed in short trainings, one at a
     time, in folders below `out`. A repeated call takes the times that are kept there.
@@ -50,7 +49,7 @@ def lasting(minutes: float, jobs: Mapping[str, Job], out: str, chosen: TrialOpti
         for name, one in ended.items():
             if one.error:
                 raise LayoutrayError(f"{name} cannot be timed: {one.error}")
-    return {name: _with_steps(name, jobs[name].recipe, job, minutes) for name, job in timed.items()}
+    return {name: _with_steps(name, job, timed[name], minutes) for name, job in jobs.items()}
 
 
 @dataclass
@@ -88,9 +87,9 @@ def _time(jobs: Mapping[str, Job], name: str, device: torch.device) -> None:
     train_in_place(inputs.prepare(job, workers=1), worlds.single_process(device), _Clock(str(job.out)))
 
 
-def _with_steps(name: str, recipe: Recipe, timed: Job, minutes: float) -> Recipe:
+def _with_steps(name: str, job: Job, timed: Job, minutes: float) -> Job:
     seconds = float(json.loads(sources.read_bytes(sources.join(timed.out, _PACE)))["seconds_per_step"])
-    steps, stated = int(minutes * 60 / seconds), recipe.train
+    steps, stated = int(minutes * 60 / seconds), job.recipe.train
     if steps < 1:
         raise LayoutrayError(f"a step of {name} takes {seconds:.1f} s, longer than {minutes} minutes; give more")
     terminal.say(f"{name}: {steps} steps of {seconds:.2f} s")
@@ -101,4 +100,4 @@ def _with_steps(name: str, recipe: Recipe, timed: Job, minutes: float) -> Recipe
         warmup_steps=int(stated.warmup_steps * scale),
         evaluate_every=round(stated.evaluate_every * scale) or min(stated.evaluate_every, 1),
     )
-    return replace(recipe, train=train)
+    return replace(job, recipe=replace(job.recipe, train=train))

@@ -1,17 +1,16 @@
 """Options of the commands that measure a checkpoint, and its MLflow run, which gets the metrics."""
 
-import argparse
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
 from layoutray.cli.shared import options
+from layoutray.cli.shared.options import CheckpointOptions, option
 from layoutray.errors import InputError
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.prepare import origin
@@ -23,16 +22,13 @@ from layoutray.tracking.runs import Run
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionOptions:
-    """The pages that something is measured on.
+    """The pages that something is measured on."""
 
-    Attributes:
-        pages: folders that `layoutray ingest` has written.
-        without: file with the ids of documents to leave out.
-    """
-
-    pages: Sequence[str]
-    split: str
-    without: Path | None
+    pages: Sequence[str] = option(nargs="+", help="folders written by `layoutray ingest`")
+    split: str = options.split("test")
+    without: Path | None = option(
+        "--without", type=Path, metavar="FILE", help="exclude the documents in FILE, one doc_id per line"
+    )
 
     def selection(self) -> PageSelection:
         """The pages to measure.
@@ -43,20 +39,18 @@ class SelectionOptions:
         folders = tuple(self.pages)
         if self.without is None:
             return PageSelection(folders, self.split)
-        return PageSelection(folders, self.split, _document_ids(self.without), self.without.stem)
+        try:
+            excluded = frozenset(self.without.read_text(encoding="utf-8").split())
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"--without {self.without} cannot be read: {error}; it must be a text file with one doc_id per line"
+            ) from error
+        return PageSelection(folders, self.split, excluded, self.without.stem)
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluationOptions(SelectionOptions):
-    """A checkpoint and the pages it is measured on.
-
-    Attributes:
-        checkpoint: a folder, an `s3://` address, or `models:/NAME@ALIAS`.
-        tracking_uri: of MLflow.
-    """
-
-    checkpoint: str
-    tracking_uri: str
+class EvaluationOptions(SelectionOptions, CheckpointOptions):
+    """A checkpoint and the pages it is measured on."""
 
     def load(self) -> "TrackedCheckpoint":
         """The checkpoint and its folder."""
@@ -116,32 +110,3 @@ class MeasuredPages:
     def log(self, run: Run, step: int, metrics: Mapping[str, float]) -> None:
         """Log `metrics` of the checkpoint of `step`, which were measured on the pages."""
         run.log_evaluation(step, {self.metric(name): value for name, value in metrics.items()}, self.data)
-
-
-def add_evaluation_options(parser: argparse.ArgumentParser) -> None:
-    """The fields of `EvaluationOptions`."""
-    options.add_checkpoint(parser)
-    add_selection_options(parser)
-    options.add_tracking_uri(parser)
-
-
-def add_selection_options(parser: argparse.ArgumentParser, folders: Literal["+", 1] = "+") -> None:
-    """The fields of `SelectionOptions`.
-
-    Args:
-        folders: how many folders of pages are taken.
-    """
-    parser.add_argument("pages", nargs=folders, help="folders written by `layoutray ingest`")
-    parser.add_argument("--split", default="test", choices=("train", "dev", "test"))
-    parser.add_argument(
-        "--without", type=Path, metavar="FILE", help="exclude the documents in FILE, one doc_id per line"
-    )
-
-
-def _document_ids(file: Path) -> frozenset[str]:
-    try:
-        return frozenset(file.read_text(encoding="utf-8").split())
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"--without {file} cannot be read: {error}; it must be a text file with one doc_id per line"
-        ) from error

@@ -1,12 +1,12 @@
 """Shared by the verbs that write pages as tasks for Label Studio, with the interface to label them in."""
 
-import argparse
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layoutray.cli.shared import terminal
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import option
 from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import InputError
@@ -27,26 +27,17 @@ class LabelStudioOptions:
 
     Attributes:
         out: folder for tasks.json, labels.xml and pictures.
-        labels: to offer in addition to those of the pages.
-        root: folder from which Label Studio serves local files.
-        url: prefix of a file's path below `root`.
     """
 
+    pages: str = options.pages()
     out: str
-    labels: Sequence[str]
-    root: str
-    url: str
-
-
-def add_label_studio_options(parser: argparse.ArgumentParser) -> None:
-    """The fields of `LabelStudioOptions` but `out`."""
-    parser.add_argument(
+    labels: Sequence[str] = option(
         "--labels", nargs="+", default=[], metavar="LABEL", help="labels to offer in addition to those of the pages"
     )
-    parser.add_argument(
+    root: str = option(
         "--root", default="/", help="folder from which Label Studio serves local files (default: %(default)s)"
     )
-    parser.add_argument(
+    url: str = option(
         "--url",
         default=label_studio.LOCAL_FILES,
         metavar="PREFIX",
@@ -63,13 +54,10 @@ def suggestions(answers: Iterable[Mapping[str, Any]]) -> Suggestions:
     return found
 
 
-def write_tasks(folder: str, pages: Iterable[Page], suggested: Suggestions, chosen: LabelStudioOptions) -> None:
+def write_tasks(pages: Iterable[Page], suggested: Suggestions, chosen: LabelStudioOptions) -> None:
     """Write the pages as tasks, in their order, one after the other, and say what was written.
 
     A page that `suggested` lacks has its own labels as suggestions.
-
-    Args:
-        folder: of the pages, for messages.
 
     Raises:
         InputError: when no page has a picture, or there are no labels.
@@ -90,7 +78,7 @@ def write_tasks(folder: str, pages: Iterable[Page], suggested: Suggestions, chos
         file.write(b"]")
         if not written:
             raise InputError(
-                f"none of the {without_picture} pages in {folder} has a picture to label; "
+                f"none of the {without_picture} pages in {chosen.pages} has a picture to label; "
                 "ingest them from pictures or PDFs"
             )
         labels = sorted({*chosen.labels, *suggested_labels} - {OUTSIDE})

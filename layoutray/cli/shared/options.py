@@ -1,4 +1,4 @@
-"""Options that several verbs share, each declared once. `parse` turns the parsed options into the verb's dataclass."""
+"""Options of the verbs. Each is a field of its verb's dataclass, made by `option`; here are those of several verbs."""
 
 import argparse
 import dataclasses
@@ -8,66 +8,275 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from layoutray.cli.verbs import VERBS
 from layoutray.errors import InputError
+from layoutray.tracking import stores
 
 _PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 
 Options = TypeVar("Options")
-Training = TypeVar("Training", bound="TrainingOptions")
+
+
+def option(*flags: str, group: str = "", **settings: Any) -> Any:
+    """A field that a verb takes from its command line: as an option with these `flags`, or without any by position.
+
+    Args:
+        group: of the options of a group, at most one can be given.
+        settings: keywords of `argparse.ArgumentParser.add_argument`; a default may be a function that gives it.
+    """
+    return field(metadata={"flags": flags, "group": group, "settings": settings})
+
+
+def local_folder(text: str) -> Path:
+    """`type=` of an option for a local folder. Raises argparse's error for an address, which `Path` would accept."""
+    if "://" in text:
+        raise argparse.ArgumentTypeError(f"{text} is an address; it must be a path on a local disk")
+    return Path(text)
+
+
+def local_file(text: str) -> str:
+    """`type=` of an option for a local file: its absolute path; empty stays empty. Errors as `local_folder`."""
+    return str(local_folder(text).absolute()) if text else ""
+
+
+def share(text: str) -> float:
+    """`type=` of an option between 0 and 1. Raises argparse's error for anything else."""
+    if not 0 <= (value := _number(text)) <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share; give a number from 0 to 1, e.g. 0.01 for 1 %")
+    return value
+
+
+def positive(text: str) -> int:
+    """`type=` of an option that counts from 1. Raises argparse's error for anything else."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1; give e.g. 20")
+    return int(text)
+
+
+def positive_number(text: str) -> float:
+    """`type=` of an option that is a finite number above 0. Raises argparse's error for anything else."""
+    if not 0 < (value := _number(text)) < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0; give e.g. 2.5")
+    return value
+
+
+def _number(text: str) -> float:
+    """NaN for what is not a number."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _report_file(text: str) -> str:
+    """`type=` of `--json`. Raises argparse's error, before any work, for a folder."""
+    if "://" not in text and Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is a folder; give a file")
+    return text
+
+
+def _picture_file(text: str, suffixes: Sequence[str]) -> Path:
+    if not text.endswith(tuple(suffixes)):
+        allowed = " or ".join(suffixes)
+        raise argparse.ArgumentTypeError(f"{text} does not end in {allowed}; give a file name that does")
+    return local_folder(text)
+
+
+def recipe(kind: str) -> Any:
+    """The positional argument `recipe`."""
+    return option(help=f"{kind} recipe: the name of a shipped one, or a .toml file")
+
+
+def overrides(help_text: str = "override a recipe key, given by its dotted path; repeatable") -> Any:
+    """`--set`: `KEY=VALUE` assignments."""
+    return option("--set", action="append", default=[], metavar="KEY=VALUE", help=help_text)
+
+
+def checkpoint() -> Any:
+    """The positional argument `checkpoint`."""
+    return option(help="checkpoint folder, s3:// address, or models:/NAME@ALIAS")
+
+
+def pages() -> Any:
+    """The positional argument `pages` of verbs that also take the pages that `predict` has read; see `AnswerSet`."""
+    return option(help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
+
+
+def split(default: str) -> Any:
+    """`--split`."""
+    choices = ("train", "dev", "test")
+    return option("--split", default=default, choices=choices, help="split of the pages (default: %(default)s)")
+
+
+def tracking_uri() -> Any:
+    """`--tracking-uri`, resolved."""
+    return option(
+        "--tracking-uri",
+        default=stores.default_uri,
+        help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)",
+    )
+
+
+def register() -> Any:
+    """`--register`."""
+    return option(
+        "--register",
+        metavar="NAME",
+        default="",
+        help="register the model under this name, with alias `candidate`; the first version is also the `champion`",
+    )
+
+
+def report_file() -> Any:
+    """`--json`; see `terminal.show_report`."""
+    return option(
+        "--json", type=_report_file, metavar="FILE", help="also write the report to this file or s3:// address"
+    )
+
+
+def reading_workers() -> Any:
+    """`--workers` of the verbs that read pages."""
+    return option("--workers", type=int, help="processes that read pages (default: one per core)")
+
+
+def gpus(process: str, kind: type[int] | type[float] = float) -> Any:
+    """`--gpus`, of each `process`."""
+    return option(
+        "--gpus",
+        type=kind,
+        help=f"GPUs of each {process}; 0 uses CPUs (default: 1 if there is one for each {process}, else 0)",
+    )
+
+
+def cpus(default: float) -> Any:
+    """`--cpus` of a verb that trains."""
+    return option(
+        "--cpus", type=float, default=default, help="Ray's CPUs of each process that trains (default: %(default)s)"
+    )
+
+
+def max_failures(default: int) -> Any:
+    """`--max-failures` of a verb that trains."""
+    return option(
+        "--max-failures",
+        type=int,
+        default=default,
+        help="how often a lost process is replaced before the training fails (default: %(default)s)",
+    )
+
+
+def beams() -> Any:
+    """`--beams`."""
+    return option(
+        "--beams", type=int, default=1, help="beam width of text-generating models; 1 is greedy (default: %(default)s)"
+    )
+
+
+def picture_file(default: str, suffixes: Sequence[str] = (".png",)) -> Any:
+    """`--out` of the verbs that draw, a file with one of `suffixes`."""
+    return option(
+        "--out",
+        type=partial(_picture_file, suffixes=suffixes),
+        default=default,
+        metavar=" or ".join(f"FILE{suffix}" for suffix in suffixes),
+        help="picture to write (default: %(default)s)",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointOptions:
+    """Options of every verb that reads a checkpoint."""
+
+    checkpoint: str = checkpoint()
+    tracking_uri: str = tracking_uri()
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecipeOptions:
-    """Options of every verb that takes a recipe.
+    """Options of every verb that takes a recipe."""
 
-    Attributes:
-        overrides: `KEY=VALUE` assignments to recipe keys.
-        dry_run: print the resolved recipe and the plan, and do nothing.
-    """
-
-    overrides: Sequence[str]
-    dry_run: bool
+    overrides: Sequence[str] = overrides()
+    dry_run: bool = option(
+        "--dry-run", action="store_true", help="print the resolved recipe and the plan, and do nothing"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions(RecipeOptions):
-    """Options of every verb that trains.
+    """Options of every verb that trains; see `TrainingResources`.
 
     Attributes:
-        init: checkpoints to start from; none trains from scratch.
-        cpus, gpus, threads, max_failures: see `TrainingResources`.
-        experiment: of MLflow; empty for one called like the data.
         command: the whole command, which repeats the training.
     """
 
     command: str
-    out: str
-    init: Sequence[str]
-    cpus: float
-    gpus: int | None
-    threads: int | None
-    max_failures: int
-    experiment: str
-    tracking_uri: str
+    out: str = option(
+        "--out",
+        required=True,
+        help="checkpoint folder (on a disk that all nodes share) or s3:// address; an interrupted training resumes",
+    )
+    init: Sequence[str] = option(
+        "--init",
+        action="append",
+        default=[],
+        metavar="CHECKPOINT",
+        help="start from the encoder (and decoder, if both have one) of this folder, s3:// address or "
+        "models:/NAME@ALIAS; repeatable for architectures that combine several (default: train from scratch)",
+    )
+    cpus: float = cpus(0.5)
+    gpus: int | None = gpus("process that trains", int)
+    threads: int | None = option(
+        "--threads", type=int, help="PyTorch threads of each process (default: one for each whole CPU, at least 1)"
+    )
+    max_failures: int = max_failures(3)
+    experiment: str = option(
+        "--experiment", default="", help="MLflow experiment (default: the name of the folder of the documents)"
+    )
+    tracking_uri: str = tracking_uri()
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobOptions(TrainingOptions):
     """Options of every verb that trains one recipe on one set of examples."""
 
-    recipe: str
-    examples: str
+    recipe: str = recipe("training")
+    examples: str = option(help="folder written by `layoutray encode`")
 
 
-def parser(verb: str) -> argparse.ArgumentParser:
-    """A parser without options for `layoutray VERB`."""
-    return argparse.ArgumentParser(prog=f"layoutray {verb}", description=VERBS[verb].summary)
+def declared(kind: type[Any]) -> dict[str, Field[Any]]:
+    """The options of a dataclass by name, those of its bases first."""
+    return {one.name: one for one in dataclasses.fields(kind) if "flags" in one.metadata}
+
+
+def parser(verb: str, fields: Mapping[str, Field[Any]]) -> argparse.ArgumentParser:
+    """A parser for `layoutray VERB` with these options by name."""
+    return with_fields(argparse.ArgumentParser(prog=f"layoutray {verb}", description=VERBS[verb].summary), fields)
+
+
+def with_fields(made: argparse.ArgumentParser, fields: Mapping[str, Field[Any]]) -> argparse.ArgumentParser:
+    """`made` with these options by name."""
+    groups: dict[str, Any] = {"": made}
+    for name, one in fields.items():
+        flags, group, settings = (one.metadata[key] for key in ("flags", "group", "settings"))
+        if callable(settings.get("default")):
+            settings = {**settings, "default": settings["default"]()}
+        if group not in groups:
+            groups[group] = made.add_mutually_exclusive_group()
+        groups[group].add_argument(*(flags or [name]), **({"dest": name} if flags else {}), **settings)
+    return made
+
+
+def given(verb: str, arguments: Sequence[str] | None, kind: type[Options]) -> Options:
+    """The options of `layoutray VERB` in `arguments`, as dataclass `kind`."""
+    made = parser(verb, declared(kind))
+    if issubclass(kind, TrainingOptions):
+        made.set_defaults(command=command_line(made.prog, sys.argv[1:] if arguments is None else arguments))
+    return parse(made, arguments, kind)
 
 
 def parse(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: type[Options]) -> Options:
@@ -76,25 +285,20 @@ def parse(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: 
 
 
 def parse_for(
-    made: argparse.ArgumentParser, arguments: Sequence[str] | None, function: Callable[..., object]
+    verb: str, fields: Mapping[str, Field[Any]], arguments: Sequence[str] | None, function: Callable[..., object]
 ) -> dict[str, Any]:
-    """The parsed `arguments` by name. An option that is not given has the default of that parameter of `function`."""
-    defaults = {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
-    stated = {name: default for name, default in defaults.items() if default is not inspect.Parameter.empty}
+    """The options in `arguments` by name. One that is not given has the default of that parameter of `function`."""
+    made = parser(verb, fields)
+    known = inspect.signature(function).parameters.values()
+    stated = {one.name: one.default for one in known if one.default is not inspect.Parameter.empty}
     # Options that may be repeated append to their default.
     made.set_defaults(**{name: list(value) if value == () else value for name, value in stated.items()})
     return vars(made.parse_args(arguments))
 
 
-def parse_training(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: type[Training]) -> Training:
-    """`parse` for the options of a verb that trains, which are a `kind` of `TrainingOptions`."""
-    given = sys.argv[1:] if arguments is None else arguments
-    return kind(command=command_line(made.prog, given), **vars(made.parse_args(arguments)))
-
-
 def with_options(chosen: Options, options: Mapping[str, Any]) -> Options:
     """`chosen`, the parsed options of a verb, with `options` of a call in Python in their places: see `replacing`."""
-    places = {field.name: getattr(chosen, field.name) for field in dataclasses.fields(cast(Any, chosen))}
+    places = {one.name: getattr(chosen, one.name) for one in dataclasses.fields(cast(Any, chosen))}
     return dataclasses.replace(cast(Any, chosen), **replacing(places, options))
 
 
@@ -114,193 +318,3 @@ def replacing(places: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str
 def command_line(program: str, arguments: Sequence[str]) -> str:
     """The command `program` with `arguments` as a shell takes it, without names and passwords in addresses."""
     return _PASSWORD.sub("", f"{program} {shlex.join(arguments)}".strip())
-
-
-def add_recipe(made: argparse.ArgumentParser, kind: str) -> None:
-    """The positional argument `recipe`."""
-    made.add_argument("recipe", help=f"{kind} recipe: the name of a shipped one, or a .toml file")
-
-
-def add_recipe_options(made: argparse.ArgumentParser) -> None:
-    """`--set` and `--dry-run`, the fields of `RecipeOptions`."""
-    add_overrides(made, "override a recipe key, given by its dotted path; repeatable")
-    made.add_argument("--dry-run", action="store_true", help="print the resolved recipe and the plan, and do nothing")
-
-
-def add_overrides(made: argparse.ArgumentParser, help_text: str) -> None:
-    """`--set`."""
-    made.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help=help_text)
-
-
-def add_training_options(made: argparse.ArgumentParser, process: str, *, cpus: float, max_failures: int) -> None:
-    """The fields of `TrainingOptions`, without `--init`.
-
-    Args:
-        process: what Ray starts, a worker or a trial.
-        cpus, max_failures: defaults of these options.
-    """
-    made.add_argument(
-        "--out",
-        required=True,
-        help="checkpoint folder (on a disk that all nodes share) or s3:// address; an interrupted training resumes",
-    )
-    made.add_argument("--cpus", type=float, default=cpus, help=f"Ray's CPUs of each {process} (default: %(default)s)")
-    add_gpus(made, process, int)
-    made.add_argument(
-        "--threads", type=int, help=f"PyTorch threads of each {process} (default: one for each whole CPU, at least 1)"
-    )
-    made.add_argument(
-        "--max-failures",
-        type=int,
-        default=max_failures,
-        help=f"how often a lost {process} is replaced before the training fails (default: %(default)s)",
-    )
-    made.add_argument(
-        "--experiment", default="", help="MLflow experiment (default: the name of the folder of the documents)"
-    )
-    add_tracking_uri(made)
-    add_recipe_options(made)
-
-
-def add_job(made: argparse.ArgumentParser) -> None:
-    """The fields that `JobOptions` adds, and `--init`."""
-    add_recipe(made, "training")
-    made.add_argument("examples", help="folder written by `layoutray encode`")
-    made.add_argument(
-        "--init",
-        action="append",
-        default=[],
-        metavar="CHECKPOINT",
-        help="start from the encoder (and decoder, if both have one) of this folder, s3:// address or "
-        "models:/NAME@ALIAS; repeatable for architectures that combine several (default: train from scratch)",
-    )
-
-
-def add_register(made: argparse.ArgumentParser) -> None:
-    """`--register`."""
-    made.add_argument(
-        "--register",
-        metavar="NAME",
-        default="",
-        help="register the model under this name, with alias `candidate`; the first version is also the `champion`",
-    )
-
-
-def add_report_file(made: argparse.ArgumentParser) -> None:
-    """`--json`; see `terminal.show_report`."""
-    made.add_argument(
-        "--json", type=_report_file, metavar="FILE", help="also write the report to this file or s3:// address"
-    )
-
-
-def _report_file(text: str) -> str:
-    """`type=` of `--json`. Raises argparse's error, before any work, for a folder."""
-    if "://" not in text and Path(text).is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is a folder; give a file")
-    return text
-
-
-def add_checkpoint(made: argparse.ArgumentParser) -> None:
-    """The positional argument `checkpoint`."""
-    made.add_argument("checkpoint", help="checkpoint folder, s3:// address, or models:/NAME@ALIAS")
-
-
-def add_pages(made: argparse.ArgumentParser) -> None:
-    """The positional argument `pages` of verbs that also take the pages that `predict` has read; see `AnswerSet`."""
-    made.add_argument("pages", help="folder written by `layoutray ingest`, or by `layoutray predict` from files")
-
-
-def add_tracking_uri(made: argparse.ArgumentParser) -> None:
-    """`--tracking-uri`, resolved."""
-    from layoutray.tracking import stores  # importing MLflow takes a second
-
-    made.add_argument(
-        "--tracking-uri",
-        default=stores.default_uri(),
-        help="MLflow server or store (default: MLFLOW_TRACKING_URI, else ./mlflow.db)",
-    )
-
-
-def add_workers(made: argparse.ArgumentParser, default: int | None, help_text: str) -> None:
-    """`--workers`."""
-    made.add_argument("--workers", type=int, default=default, help=help_text)
-
-
-def add_reading_workers(made: argparse.ArgumentParser) -> None:
-    """`--workers` of the verbs that read pages."""
-    add_workers(made, None, "processes that read pages (default: one per core)")
-
-
-def add_gpus(made: argparse.ArgumentParser, process: str, kind: type[int] | type[float] = float) -> None:
-    """`--gpus`, of each `process`."""
-    made.add_argument(
-        "--gpus",
-        type=kind,
-        help=f"GPUs of each {process}; 0 uses CPUs (default: 1 if there is one for each {process}, else 0)",
-    )
-
-
-def add_beams(made: argparse.ArgumentParser) -> None:
-    """`--beams`."""
-    made.add_argument(
-        "--beams", type=int, default=1, help="beam width of text-generating models; 1 is greedy (default: %(default)s)"
-    )
-
-
-def add_picture_file(made: argparse.ArgumentParser, default: str, suffixes: Sequence[str] = (".png",)) -> None:
-    """`--out` of the verbs that draw, a file with one of `suffixes`."""
-    made.add_argument(
-        "--out",
-        type=partial(_picture_file, suffixes=suffixes),
-        default=Path(default),
-        metavar=" or ".join(f"FILE{suffix}" for suffix in suffixes),
-        help="picture to write (default: %(default)s)",
-    )
-
-
-def local_folder(text: str) -> Path:
-    """`type=` of an option for a local folder. Raises argparse's error for an address, which `Path` would accept."""
-    if "://" in text:
-        raise argparse.ArgumentTypeError(f"{text} is an address; it must be a path on a local disk")
-    return Path(text)
-
-
-def local_file(text: str) -> str:
-    """`type=` of an option for a local file: its absolute path; empty stays empty. Errors as `local_folder`."""
-    return str(local_folder(text).absolute()) if text else ""
-
-
-def share(text: str) -> float:
-    """`type=` of an option between 0 and 1. Raises argparse's error for anything else."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share; give a number from 0 to 1, e.g. 0.01 for 1 %")
-    return value
-
-
-def positive(text: str) -> int:
-    """`type=` of an option that counts from 1. Raises argparse's error for anything else."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1; give e.g. 20")
-    return int(text)
-
-
-def positive_number(text: str) -> float:
-    """`type=` of an option that is a finite number above 0. Raises argparse's error for anything else."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0; give e.g. 2.5")
-    return number
-
-
-def _picture_file(text: str, suffixes: Sequence[str]) -> Path:
-    if not text.endswith(tuple(suffixes)):
-        allowed = " or ".join(suffixes)
-        raise argparse.ArgumentTypeError(f"{text} does not end in {allowed}; give a file name that does")
-    return local_folder(text)

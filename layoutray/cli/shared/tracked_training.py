@@ -1,16 +1,83 @@
-"""What `pretrain`, `finetune` and the verbs with trials do, and say, before and after a training."""
+"""A training with its MLflow run: all of `pretrain` and `finetune`, and what the verbs with trials share with them."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import partial
 
 from layoutray import checkpoint
 from layoutray.cli.shared import terminal
 from layoutray.cli.shared.options import TrainingOptions
+from layoutray.cli.train import TrainOptions
+from layoutray.cluster import train as on_ray
+from layoutray.cluster.connect import connect
+from layoutray.cluster.train import Workers
+from layoutray.devices import visible_gpus
+from layoutray.recipe import recipes
+from layoutray.store import sources
 from layoutray.tracking import registered, runs
 from layoutray.tracking import training as tracking
 from layoutray.tracking.runs import Run
 from layoutray.tracking.training import Tracking
-from layoutray.training.inputs import CheckedJob
+from layoutray.training import job as jobs
+from layoutray.training import world as worlds
+from layoutray.training.inputs import CheckedJob, check, prepare
 from layoutray.training.job import Job
+from layoutray.training.reporter import CompositeReporter, ProgressBar
+from layoutray.training.train import train_in_place
+from layoutray.training.world import World
+
+
+def train(chosen: TrainOptions) -> None:
+    """Train in this process, under torchrun, or on Ray workers; what is finished is not trained again."""
+    workers = Workers(
+        count=chosen.workers,
+        least=chosen.min_workers,
+        cpus=chosen.cpus,
+        gpus=chosen.gpus,
+        threads=chosen.threads,
+        max_failures=chosen.max_failures,
+    )
+    job = Job(
+        recipe=recipes.load(chosen.recipe, chosen.overrides),
+        examples=sources.absolute(chosen.examples),
+        out=sources.absolute(chosen.out),
+        init=starting_checkpoints(chosen.init, chosen.tracking_uri),
+        fetch=registered.fetcher(chosen.tracking_uri),
+    )
+    if not chosen.workers:
+        with worlds.from_environment(0 if chosen.gpus == 0 else visible_gpus()) as world:
+            _train_here(job, world, chosen)
+    elif jobs.finished(job):
+        close_finished(job, chosen.tracking_uri, chosen.register)
+    else:
+        checked = check(job, workers.count)
+        with _tracked(checked, chosen) as (run, bar), connect():
+            on_ray.train(checked, workers, partial(tracking.reporters, job, run), bar)
+
+
+def _train_here(job: Job, world: World, chosen: TrainOptions) -> None:
+    """Train in this process and the others of `world`; only rank 0 writes to MLflow and to the terminal."""
+    if jobs.finished(job):
+        if world.leads:
+            close_finished(job, chosen.tracking_uri, chosen.register)
+        return
+    inputs = prepare(job, world.size)
+    if not world.leads:
+        train_in_place(inputs, world, CompositeReporter([]))
+        return
+    with _tracked(inputs.checked, chosen) as (run, bar):
+        train_in_place(inputs, world, CompositeReporter([bar, *tracking.reporters(job, run)]))
+
+
+@contextmanager
+def _tracked(checked: CheckedJob, chosen: TrainOptions) -> Generator[tuple[Run, ProgressBar]]:
+    """The run of a training and its bar on the terminal. The block trains; the run is then closed."""
+    job = checked.job
+    describe_start(checked)
+    run = tracking.open_run(job, checked.card, tracking_of(chosen))
+    with run.failed_on_error(), ProgressBar(job.recipe.name) as bar:
+        yield run, bar
+    close_run(job, run, chosen.register)
 
 
 def starting_checkpoints(init: Sequence[str], uri: str) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 Each has a folder and, below the run of the whole, an MLflow run of its own.
 """
 
-import argparse
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +12,7 @@ from functools import partial
 import torch
 
 from layoutray.cli.shared import options, terminal, tracked_training
-from layoutray.cli.shared.options import JobOptions, TrainingOptions
+from layoutray.cli.shared.options import JobOptions, TrainingOptions, option
 from layoutray.cluster.connect import connect
 from layoutray.cluster.trials import Ended, Share, run_each
 from layoutray.errors import CheckpointError, LayoutrayError
@@ -34,13 +33,17 @@ from layoutray.training.train import train_in_place
 
 @dataclass(frozen=True, kw_only=True)
 class TrialOptions(TrainingOptions):
-    """Options of every verb that trains several models.
+    """Options of every verb that trains several models; see `Share`."""
 
-    Attributes:
-        at_once: see `Share`.
-    """
-
-    at_once: int
+    cpus: float = options.cpus(1)
+    max_failures: int = options.max_failures(0)
+    at_once: int = option(
+        "--at-once",
+        type=int,
+        default=0,
+        help="concurrent trials; 0 is as many as the cores allow, or all if nodes may join the cluster "
+        "(default: %(default)s)",
+    )
 
     def share(self) -> Share:
         """The resources that the trials may use."""
@@ -58,31 +61,14 @@ class TrialJobOptions(TrialOptions, JobOptions):
 class SeedOptions(TrialOptions):
     """Options of every verb that trains a recipe with several seeds."""
 
-    seeds: Sequence[int]
+    seeds: Sequence[int] = option(
+        "--seeds", nargs="+", type=int, default=[1, 2, 3], metavar="SEED", help="of the trainings (default: 1 2 3)"
+    )
 
     @property
     def distinct_seeds(self) -> tuple[int, ...]:
         """Each seed once."""
         return tuple(dict.fromkeys(self.seeds))
-
-
-def add_trial_options(parser: argparse.ArgumentParser) -> None:
-    """The fields of `TrialOptions`."""
-    options.add_training_options(parser, "trial", cpus=Share.cpus, max_failures=Share.max_failures)
-    parser.add_argument(
-        "--at-once",
-        type=int,
-        default=0,
-        help="concurrent trials; 0 is as many as the cores allow, or all if nodes may join the cluster "
-        "(default: %(default)s)",
-    )
-
-
-def add_seeds(parser: argparse.ArgumentParser, help_text: str) -> None:
-    """`--seeds`, which `SeedOptions` adds."""
-    parser.add_argument(
-        "--seeds", nargs="+", type=int, default=[1, 2, 3], metavar="SEED", help=f"{help_text} (default: 1 2 3)"
-    )
 
 
 @dataclass(frozen=True)
@@ -182,12 +168,31 @@ def train(
     Args:
         waiting: see `check`.
     """
-    ended = _train_waiting(trials, waiting, parent, chosen) if waiting else {}
+    opened, ended = dict[str, Run](), dict[str, Ended]()
+    try:
+        for trial in trials:
+            if job := waiting.get(trial.name):
+                tracked = tracked_training.tracking_of(chosen)
+                opened[trial.name] = tracking.open_run(job.job, job.card, tracked, trial.varied, parent)
+            else:
+                tracked_training.close_finished(trial.job, chosen.tracking_uri, "")
+        if waiting:
+            tracked_training.describe_start(next(iter(waiting.values())))
+            terminal.say(f"{len(opened)} trials; MLflow shows their progress in run {parent.run_id}")
+            work = partial(_train, {name: checked.job for name, checked in waiting.items()}, opened)
+            with connect():
+                ended = run_each([*waiting], work, chosen.share(), lambda name: terminal.say(f"{name} has ended"))
+    except BaseException:
+        for run in opened.values():
+            if not run.finished:
+                run.finish("FAILED")
+        raise
     results: list[Result] = []
     for trial in trials:
-        if trial.name not in waiting:
-            tracked_training.close_finished(trial.job, chosen.tracking_uri, "")
         one = ended.get(trial.name, Ended())
+        if one.error:
+            opened[trial.name].client.log_text(opened[trial.name].run_id, one.trace, "error.txt")
+            opened[trial.name].finish("FAILED")
         results.append(Result(trial, None, error=one.error) if one.error else finished(trial, one.seconds))
     return results
 
@@ -214,33 +219,6 @@ def finished(trial: Trial, seconds: float | None = None) -> Result:
 def objective(trial: Trial) -> str:
     """Name of the metric that trials are compared by."""
     return f"dev.{trial.job.recipe.task.objective[0]}"
-
-
-def _train_waiting(
-    trials: Sequence[Trial], waiting: Mapping[str, CheckedJob], parent: Run, chosen: TrialOptions
-) -> dict[str, Ended]:
-    tracked_training.describe_start(next(iter(waiting.values())))
-    opened: dict[str, Run] = {}
-    try:
-        for trial in trials:
-            if job := waiting.get(trial.name):
-                opened[trial.name] = tracking.open_run(
-                    job.job, job.card, tracked_training.tracking_of(chosen), trial.varied, parent
-                )
-        terminal.say(f"{len(opened)} trials; MLflow shows their progress in run {parent.run_id}")
-        work = partial(_train, {name: checked.job for name, checked in waiting.items()}, opened)
-        with connect():
-            ended = run_each([*waiting], work, chosen.share(), lambda name: terminal.say(f"{name} has ended"))
-    except BaseException:
-        for run in opened.values():
-            if not run.finished:
-                run.finish("FAILED")
-        raise
-    for name, one in ended.items():
-        if one.error:
-            opened[name].client.log_text(opened[name].run_id, one.trace, "error.txt")
-            opened[name].finish("FAILED")
-    return ended
 
 
 def _train(waiting: Mapping[str, Job], opened: Mapping[str, Run], name: str, device: torch.device) -> None:

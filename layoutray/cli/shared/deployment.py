@@ -1,0 +1,71 @@
+"""An endpoint before it starts: its settings for the processes of a cluster, its versions, and a check of its parts."""
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from layoutray import checkpoint, config
+from layoutray.cluster.endpoint.versions import Find, Lookup, Registry
+from layoutray.devices import CPU
+from layoutray.errors import InputError
+from layoutray.ocr import engines
+from layoutray.review.store import ReviewStore
+from layoutray.serving.access.keys import KeyStore
+from layoutray.serving.jobs.ledger import Ledger
+from layoutray.serving.model import Version, load_model, served_path, weights_bytes
+from layoutray.serving.settings import ServeSettings
+from layoutray.tracking import registered, stores
+
+
+def deployed(given: Mapping[str, Any], uri: str) -> tuple[ServeSettings, Registry]:
+    """The settings of an endpoint for the processes of a cluster, and where its versions come from.
+
+    Args:
+        given: keys of `ServeSettings`, with paths from this folder.
+        uri: of the MLflow server or store.
+    """
+    settings = config.build(ServeSettings, given).with_absolute_paths()
+    name = registered.resolve(settings.checkpoint, uri)
+    registry = Registry(registered.fetcher(uri), following(settings.checkpoint, uri), finder(uri))
+    version = settings.model_version or registered.version_of(name)
+    return replace(settings, checkpoint=name, model_version=version), registry
+
+
+def check(settings: ServeSettings, registry: Registry) -> str:
+    """Raise the error of a part that is broken or missing. Returns the path of the model's answers."""
+    # Fail here with one clear line if OCR engine, checkpoint, ledger or key file is broken;
+    # a replica would fail with many retries.
+    path = served_path(load_model(checkpoint.load(registry.fetch(settings.checkpoint)), settings.beams, CPU))
+    for name, address in settings.models.items():
+        weights = weights_bytes(registry.fetch(registry.find(address).checkpoint))
+        if weights > settings.model_memory_mib * 2**20:  # it can never be loaded
+            raise InputError(
+                f"the weights of model {name} take {weights / 2**20:.1f} MiB, and the models of --model may take "
+                f"{settings.model_memory_mib:g} MiB; give a larger --model-memory"
+            )
+    engines.load(settings.recognition.engine).version(settings.recognition.settings)
+    if settings.jobs:
+        with contextlib.closing(Ledger.open(settings.jobs)) as ledger:
+            ledger.check()
+    if settings.review:
+        ReviewStore.open(settings.review).close()
+    if settings.keys:
+        KeyStore.open(settings.keys).close()
+    return path
+
+
+def following(model: str, uri: str) -> Lookup | None:
+    """Gives the version that `model` names at the time of the call; None if it always names the same one."""
+    return partial(finder(uri), model) if registered.has_alias(model) else None
+
+
+def finder(uri: str) -> Find:
+    """Gives the version that a model names at the time of the call."""
+    return partial(_version_now, stores.absolute(uri))
+
+
+def _version_now(uri: str, model: str) -> Version:
+    name = registered.resolve(model, uri)
+    return Version(name, registered.version_of(name))
