@@ -6,7 +6,7 @@ What the configurations of several architectures have in common is here: `Encode
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, Generic, Literal, Protocol, TypeVar, cast, runtime_checkable
 
 from torch import Tensor, nn
 
@@ -101,7 +101,7 @@ def load(name: str) -> Architecture[Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderConfig:
-    """What every architecture of ours configures; the defaults are those of BERT-base.
+    """What every architecture of ours configures and checks; the defaults are those of BERT-base.
 
     Attributes:
         hidden: width of the states.
@@ -121,12 +121,6 @@ class EncoderConfig:
     attention_dropout: float = 0.1
     max_length: int = 512
 
-    smallest: ClassVar[Mapping[str, int]] = {}
-    """The smallest values of integer fields where these are not 1."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self, smallest=self.smallest)
-
 
 @dataclass(frozen=True, kw_only=True)
 class CoreConfig(EncoderConfig):
@@ -145,7 +139,7 @@ class CoreConfig(EncoderConfig):
     norm_epsilon: float = 1e-5
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        check_ranges(self, smallest={})
         check_heads(self, "hidden", "heads")
 
 
@@ -167,10 +161,8 @@ class SkimConfig(EncoderConfig):
     contextualiser_layers: int = 2
     contextualiser_heads: int = 12
 
-    smallest: ClassVar[Mapping[str, int]] = {"max_2d": BOX_GRID + 1, "contextualiser_layers": 0}
-
     def __post_init__(self) -> None:
-        super().__post_init__()
+        check_ranges(self, smallest={"max_2d": BOX_GRID + 1, "contextualiser_layers": 0})
         if self.contextualiser_layers:
             check_heads(self, "layout_hidden", "contextualiser_heads")
 

@@ -34,16 +34,15 @@ Departures from the paper, and choices where it does not specify:
   that with a radius of the window's length the states change little at first.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, cast
+from typing import Literal, cast
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.attention.flex_attention import BlockMask
 
-from layoutray.architectures import Architecture, EncoderConfig, check_heads, check_winding, text_encoder
+from layoutray.architectures import Architecture, EncoderConfig, check_heads, check_ranges, check_winding, text_encoder
 from layoutray.document.word_graph import word_neighbours
 from layoutray.errors import InputError
 from layoutray.nn.block import LAYER_NORM_EPSILON, AddAndNorm, FeedForward
@@ -91,10 +90,8 @@ class FormNetConfig(EncoderConfig):
     segments: int = 2
     norm_epsilon: float = LAYER_NORM_EPSILON
 
-    smallest: ClassVar[Mapping[str, int]] = {"relative_positions": 0, "graph_layers": 0}
-
     def __post_init__(self) -> None:
-        super().__post_init__()
+        check_ranges(self, smallest={"relative_positions": 0, "graph_layers": 0})
         check_heads(self, "hidden", "heads")
         check_winding(self)
         if self.relative_positions > self.radius:

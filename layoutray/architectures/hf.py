@@ -16,12 +16,12 @@ Departures from the published models:
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, Literal, cast
 
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, PreTrainedConfig
 
-from layoutray.architectures import Architecture, EncoderConfig, Parent, State, check_heads
+from layoutray.architectures import Architecture, EncoderConfig, Parent, State, check_heads, check_ranges
 from layoutray.errors import InputError
 from layoutray.nn.block import LAYER_NORM_EPSILON
 from layoutray.nn.gentle import scale_down
@@ -52,10 +52,8 @@ class PeerConfig(EncoderConfig):
     norm_epsilon: float = LAYER_NORM_EPSILON
     window: int = 512
 
-    smallest: ClassVar[Mapping[str, int]] = {"window": 2}
-
     def __post_init__(self) -> None:
-        super().__post_init__()
+        check_ranges(self, smallest={"window": 2})
         check_heads(self, "hidden", "heads")
         if self.window % 2:
             raise InputError(f"window is {self.window}; it must be even: half of it is on either side")

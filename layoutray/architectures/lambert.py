@@ -176,7 +176,8 @@ class Lambert(nn.Module):
         self.layout = registry.load_part(__name__, "LAYOUT", config.layout, LAYOUTS)(config)
         self.norm = nn.LayerNorm(config.hidden, eps=config.norm_epsilon)
         self.dropout = nn.Dropout(config.dropout)
-        self.relative_bias = _relative_bias(config)
+        scale = {"none": None, "buckets": 1.0, "scaled": BIAS_SCALE}[config.relative_bias]
+        self.relative_bias = None if scale is None else RelativeBias(config.heads, scale)
         self.layers = bert_layers(config)
         initialise(self, config.hidden)
         if self.relative_bias is not None:
@@ -241,12 +242,6 @@ def token_places(batch: Batch, dtype: torch.dtype) -> TokenPlaces:
         raise InputError("the examples have no page sizes or no word numbers; make them with `layoutray encode`")
     shares = batch.boxes.to(dtype) / BOX_GRID
     return TokenPlaces(shares, page_scaled(shares, batch.page_sizes), batch.word_index)
-
-
-def _relative_bias(config: LambertConfig) -> RelativeBias | None:
-    if config.relative_bias == "none":
-        return None
-    return RelativeBias(config.heads, 1.0 if config.relative_bias == "buckets" else BIAS_SCALE)
 
 
 ARCHITECTURE = Architecture(

@@ -22,18 +22,16 @@ Departures from the paper, which only refers to Longformer; all follow the autho
 Departure from the release: sequences are padded to a multiple of w/2 instead of w, which changes no result.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from layoutray.architectures import Architecture, SkimConfig
+from layoutray.architectures import Architecture, SkimConfig, check_ranges
 from layoutray.errors import InputError
 from layoutray.nn.attention import split_heads
-from layoutray.nn.block import EncoderLayer, shared_attention_layers
+from layoutray.nn.block import EncoderLayer, SharedAttentionLayer
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import BoxEmbedding
 from layoutray.nn.local_attention import LocalSelfAttention, banded_context, banded_probabilities, dense_matrix
@@ -55,9 +53,8 @@ class LongSkimformerConfig(SkimConfig):
     max_length: int = 2048
     window: int = 512
 
-    smallest: ClassVar[Mapping[str, int]] = {**SkimConfig.smallest, "window": 2}
-
     def __post_init__(self) -> None:
+        check_ranges(self, smallest={"window": 2, "contextualiser_layers": 0})
         super().__post_init__()
         if self.window % 2:
             raise InputError(f"window is {self.window}; it must be even: half of it is on either side")
@@ -96,7 +93,7 @@ class LongSkimformer(nn.Module):
         self.layout_embedding = BoxEmbedding(config.layout_hidden, config.max_2d, config.dropout, _EPSILON)
         self.contextualiser = nn.ModuleList(_contextualiser_layer(config) for _ in range(config.contextualiser_layers))
         self.skim_attention = LocalSkimAttention(config)
-        self.layers = shared_attention_layers(config, _EPSILON)
+        self.layers = nn.ModuleList(SharedAttentionLayer(config, _EPSILON) for _ in range(config.layers))
         initialise(self, config.hidden)
 
     def forward(self, batch: Batch) -> Encoded:

@@ -41,10 +41,9 @@ Departures from the paper:
   computes exactly what the trained encoder computes.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Literal, cast
+from typing import Literal, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -52,7 +51,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from layoutray import registry
-from layoutray.architectures import Architecture, EncoderConfig, check_heads, check_winding, text_encoder
+from layoutray.architectures import Architecture, EncoderConfig, check_heads, check_ranges, check_winding, text_encoder
 from layoutray.errors import InputError
 from layoutray.nn import layout_input
 from layoutray.nn.block import LAYER_NORM_EPSILON, EncoderLayer
@@ -115,10 +114,8 @@ class PyramidionConfig(EncoderConfig):
     segments: int = 2
     norm_epsilon: float = 1e-5
 
-    smallest: ClassVar[Mapping[str, int]] = {"hidden": 4, "block": 0}
-
     def __post_init__(self) -> None:
-        super().__post_init__()
+        check_ranges(self, smallest={"hidden": 4, "block": 0})
         check_heads(self, "hidden", "heads")
         if self.hidden % 2:
             raise InputError(f"hidden is {self.hidden}; it must be even: positions are half sines, half cosines")

@@ -17,14 +17,13 @@ Departures from the paper, which only states that the embeddings are added; all 
 `start = "gentle"`, which is ours, is for a training that has a trained BERT but no trained Skimformer.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, cast
+from typing import Literal, cast
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from layoutray.architectures import Architecture, EncoderConfig, Parent, check_heads
+from layoutray.architectures import Architecture, EncoderConfig, Parent, check_heads, check_ranges
 from layoutray.nn.attention import VisibleKeys
 from layoutray.nn.block import LAYER_NORM_EPSILON, bert_layers, packed_layers, packed_layers_of_targets
 from layoutray.nn.gentle import scale_down
@@ -51,10 +50,8 @@ class SkimEmbeddingsConfig(EncoderConfig):
     max_2d: int = 1024
     segments: int = 2
 
-    smallest: ClassVar[Mapping[str, int]] = {"max_2d": BOX_GRID + 1}
-
     def __post_init__(self) -> None:
-        super().__post_init__()
+        check_ranges(self, smallest={"max_2d": BOX_GRID + 1})
         check_heads(self, "hidden", "heads")
 
 

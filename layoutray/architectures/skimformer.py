@@ -36,7 +36,7 @@ from torch import Tensor, nn
 
 from layoutray.architectures import Architecture, Parent, SkimConfig
 from layoutray.errors import InputError
-from layoutray.nn.block import LAYER_NORM_EPSILON, shared_attention_layers
+from layoutray.nn.block import LAYER_NORM_EPSILON, SharedAttentionLayer
 from layoutray.nn.gentle import scale_down
 from layoutray.nn.initialise import initialise
 from layoutray.nn.layout_embedding import (
@@ -108,7 +108,7 @@ class Skimformer(nn.Module):
         self.layout_embedding = _layout_embedding(config)
         self.contextualiser = Contextualiser(config, config.dropout, config.attention_dropout)
         self.skim_attention = SkimAttention(config, config.attention_dropout)
-        self.layers = shared_attention_layers(config, LAYER_NORM_EPSILON)
+        self.layers = nn.ModuleList(SharedAttentionLayer(config, LAYER_NORM_EPSILON) for _ in range(config.layers))
         initialise(self, config.hidden)
         if config.start == "local":
             boxes = cast(BoxTables, self.layout_embedding)

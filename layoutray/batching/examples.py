@@ -60,7 +60,6 @@ def unlabelled_document(
 
 
 def _unlabelled(page: Page, number: int, window: Window) -> Example:
-    size = (page.width, page.height)
     return Example(
         doc_id=page.doc_id,
         page=page.number,
@@ -69,7 +68,7 @@ def _unlabelled(page: Page, number: int, window: Window) -> Example:
         boxes=window.boxes,
         word_index=window.word_index,
         neighbours=window.neighbours,
-        page_size=size,
+        page_size=(page.width, page.height),
         labels=None,
     )
 

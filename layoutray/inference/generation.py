@@ -31,20 +31,6 @@ NO_SELECTION = "take one that pools, for example a pyramidion with encoder deep_
 
 
 @dataclass(frozen=True, slots=True)
-class _Generated:
-    """The tokens of a text.
-
-    Attributes:
-        sums: log-probabilities of the text up to each token, and of the text with its end.
-        words: number of the document's word that each token copies; -1 where it copies none.
-    """
-
-    ids: list[int]
-    sums: list[float]
-    words: list[int]
-
-
-@dataclass(frozen=True, slots=True)
 class Text:
     """The generated text about a document.
 
@@ -111,13 +97,10 @@ class TextGenerator:
     def write(self, documents: Sequence[Sequence[Page]]) -> list[Text]:
         """The text about each document; a document is given as its pages in order."""
         prepared = list(map(self._example, documents))
-        read = [example for example, _ in prepared if example is not None]
+        read = [(example, length) for example, length in prepared if example is not None]
         batches = (read[at : at + _DOCUMENTS_PER_PASS] for at in range(0, len(read), _DOCUMENTS_PER_PASS))
-        texts = chain.from_iterable(map(self._generated, batches))
-        return [
-            self._text(next(texts), length, len(example.input_ids)) if example else Text("", 0, 0)
-            for example, length in prepared
-        ]
+        texts = chain.from_iterable(map(self._texts, batches))
+        return [next(texts) if example else Text("", 0, 0) for example, _ in prepared]
 
     @torch.inference_mode()
     def selections(self, documents: Sequence[Sequence[Page]]) -> list[Selection]:
@@ -138,37 +121,44 @@ class TextGenerator:
         return unlabelled_document(pages, self._vocabulary, self._max_length, self._find_neighbours)
 
     @torch.inference_mode()
-    def _generated(self, examples: Sequence[Example]) -> list[_Generated]:
-        pad_id, encoded = self._vocabulary.pad_id, self._encoded(examples)
+    def _texts(self, documents: Sequence[tuple[Example, int]]) -> list[Text]:
+        """The text about each of a batch of documents, which are given with the numbers of all their tokens."""
+        pad_id, encoded = self._vocabulary.pad_id, self._encoded([example for example, _ in documents])
         decoder = cast(TextGenerationHead, self._model.head).decoder
         hypotheses = beam_search(decoder, encoded, self._search)
         texts = hypotheses.tokens[:, 0]
         previous = functional.pad(texts[:, :-1], (1, 0), value=self._search.start_id)
         sources = decoder.sources(previous, texts, encoded).cpu().numpy()
-        best = zip(texts.cpu(), hypotheses.log_probabilities[:, 0].tolist(), sources, examples, strict=True)
-        generated: list[_Generated] = []
-        for ids, sums, places, example in best:
-            real = ids != pad_id
-            copied = places[real.numpy()]
-            words = np.where(copied < 0, -1, example.word_index[copied])
-            generated.append(_Generated(ids[real].tolist(), sums, words.tolist()))
-        return generated
+        best = zip(texts.cpu(), hypotheses.log_probabilities[:, 0].tolist(), sources, documents, strict=True)
+        made: list[Text] = []
+        for padded, sums, places, (example, length) in best:
+            real = padded != pad_id
+            ids, copied = padded[real].tolist(), places[real.numpy()]
+            words = np.where(copied < 0, -1, example.word_index[copied]).tolist()
+            text = self._vocabulary.ids_to_text(ids)
+            made.append(Text(text, length, len(example.input_ids), self._lines(ids, sums, words)))
+        return made
 
-    def _text(self, generated: _Generated, tokens: int, tokens_read: int) -> Text:
-        ids, line_break = generated.ids, self._vocabulary.line_break_id
-        ends = [*(place for place, token in enumerate(ids) if token == line_break), len(ids)]
+    def _lines(self, ids: list[int], sums: list[float], words: list[int]) -> tuple[TextLine, ...]:
+        """The lines of a text.
+
+        Args:
+            sums: log-probabilities of the text up to each token, and of the text with its end.
+            words: number of the document's word that each token copies; -1 where it copies none.
+        """
+        ends = [*(place for place, token in enumerate(ids) if token == self._vocabulary.line_break_id), len(ids)]
         lines: list[TextLine] = []
         begin, before = 0, 0.0
         for end in ends:
             copies = tuple(
-                Copy(len(self._vocabulary.ids_to_text(ids[begin : place + 1])), generated.words[place])
+                Copy(len(self._vocabulary.ids_to_text(ids[begin : place + 1])), words[place])
                 for place in range(begin, end)
-                if generated.words[place] >= 0
+                if words[place] >= 0
             )
-            probability = math.exp(generated.sums[end] - before)
+            probability = math.exp(sums[end] - before)
             lines.append(TextLine(self._vocabulary.ids_to_text(ids[begin:end]), probability, copies))
-            begin, before = end + 1, generated.sums[end]
-        return Text(self._vocabulary.ids_to_text(ids), tokens, tokens_read, tuple(lines))
+            begin, before = end + 1, sums[end]
+        return tuple(lines)
 
     def _encoded(self, examples: Sequence[Example]) -> Encoded:
         return self._model.encoded(collate(examples, self._vocabulary.pad_id).to(self._device))

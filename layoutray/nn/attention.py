@@ -1,7 +1,7 @@
 """Scaled dot-product attention.
 
 An `AttentionScorer` is handed to attention. It says which keys a query sees and what is added to the scores, and sums
-the values. `VisibleKeys` is here; each other kind is beside its mathematics.
+the values. `VisibleKeys` and `SameWindow` are here; each other kind is beside its mathematics.
 """
 
 import math
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from layoutray.nn.dropout import FastDropout
+from layoutray.tensors import Places
 
 _MASKED_SCORE = -1e9
 """Score of a masked key, which gets weight 0. Finite in every type: a query without visible keys gets no NaN."""
@@ -156,3 +157,52 @@ def weighted_values(
     if mask is not None:
         scores = scores + (torch.where(mask, 0.0, _MASKED_SCORE) if mask.dtype == torch.bool else mask)
     return dropout(scores.softmax(-1)) @ memory.value
+
+
+@dataclass(frozen=True)
+class SameWindow:
+    """A token sees all tokens of its window; the real tokens of all windows stand in one row, without padding.
+
+    Attributes:
+        queries: places of the tokens that attend.
+        keys: places of the tokens that are attended to.
+    """
+
+    queries: Places
+    keys: Places
+
+    def context(
+        self, query: Float[Tensor, "1 heads queries size"], memory: KeysAndValues, dropout: nn.Dropout
+    ) -> Float[Tensor, "1 heads queries size"]:
+        """See `AttentionScorer`.
+
+        A CPU computes window by window. A GPU, which is slow at many small products, pads the windows meanwhile.
+        """
+        if query.is_cuda:
+            padded = KeysAndValues(*(in_windows(part, self.keys) for part in memory))
+            visible = VisibleKeys.of_all_queries(self.keys.mask())
+            return in_one_row(visible.context(in_windows(query, self.queries), padded, dropout), self.queries)
+        windows = zip(by_window(query, self.queries), *(by_window(part, self.keys) for part in memory), strict=True)
+        contexts = [weighted_values(query, KeysAndValues(*memory), None, dropout) for query, *memory in windows]
+        return torch.cat(contexts, dim=2)
+
+
+def by_window(
+    states: Float[Tensor, "1 heads tokens size"], places: Places
+) -> tuple[Float[Tensor, "1 heads _ size"], ...]:
+    """The tokens of each window."""
+    return states.split(places.lengths, dim=2)
+
+
+def in_windows(
+    states: Float[Tensor, "1 heads tokens size"], places: Places
+) -> Float[Tensor, "batch heads length size"]:
+    """The tokens in padded windows."""
+    return places.unpack(states.transpose(1, 2)).transpose(1, 2)
+
+
+def in_one_row(
+    states: Float[Tensor, "batch heads length size"], places: Places
+) -> Float[Tensor, "1 heads tokens size"]:
+    """The tokens of padded windows in one row."""
+    return places.pack(states.transpose(1, 2)).transpose(1, 2)

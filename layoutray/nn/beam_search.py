@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import torch
 from einops import rearrange
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from layoutray.errors import InputError
@@ -105,21 +105,19 @@ def beam_search(decoder: Decoder, encoded: Encoded, settings: BeamSearchSettings
 def _next_token_scores(
     logits: Float[Tensor, "hypotheses vocabulary"], length: int, settings: BeamSearchSettings, pad_id: int
 ) -> Float[Tensor, "hypotheses vocabulary"]:
-    """Log-probabilities of the next token after `length` tokens; −∞ for tokens that are not allowed."""
+    """Log-probabilities of the next token after `length` tokens; −∞ for tokens that are not allowed.
+
+    These are padding, the end token before the minimum length, and other tokens than it at the maximum length.
+    """
     scores = logits.float().log_softmax(-1)
-    forbidden = _forbidden_tokens(torch.arange(scores.shape[-1], device=scores.device), length, settings, pad_id)
-    return scores.masked_fill(forbidden, -math.inf)
-
-
-def _forbidden_tokens(
-    tokens: Int[Tensor, " vocabulary"], length: int, settings: BeamSearchSettings, pad_id: int
-) -> Bool[Tensor, " vocabulary"]:
-    """Padding, the end token before the minimum length, and other tokens than the end token at the maximum length."""
+    tokens = torch.arange(scores.shape[-1], device=scores.device)
     if length == settings.max_length:
-        return tokens != settings.end_id
-    if length < settings.min_length:
-        return (tokens == pad_id) | (tokens == settings.end_id)
-    return tokens == pad_id
+        forbidden = tokens != settings.end_id
+    elif length < settings.min_length:
+        forbidden = (tokens == pad_id) | (tokens == settings.end_id)
+    else:
+        forbidden = tokens == pad_id
+    return scores.masked_fill(forbidden, -math.inf)
 
 
 def _without_repeats(

@@ -8,8 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from layoutray.nn.attention import AttentionScorer, MultiHeadAttention, SelfAttention, split_heads
-from layoutray.nn.packed_attention import SameWindow
+from layoutray.nn.attention import AttentionScorer, MultiHeadAttention, SameWindow, SelfAttention, split_heads
 from layoutray.tensors import Packing
 
 LAYER_NORM_EPSILON = 1e-12
@@ -109,11 +108,6 @@ def bert_layers(config: Any) -> nn.ModuleList:
         )
         for _ in range(config.layers)
     )
-
-
-def shared_attention_layers(config: Any, epsilon: float) -> nn.ModuleList:
-    """The text layers of a Skimformer with the architecture's `config`."""
-    return nn.ModuleList(SharedAttentionLayer(config, epsilon) for _ in range(config.layers))
 
 
 def packed_layers(

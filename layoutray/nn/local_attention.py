@@ -76,9 +76,10 @@ class LocalSelfAttention(MultiHeadAttention):
     def forward(
         self, states: Float[Tensor, "batch length width"], mask: Bool[Tensor, "batch length"]
     ) -> Float[Tensor, "batch length width"]:
+        query = split_heads(self.query(states), self.heads)
         key, value = self.keys_and_values(states)
-        probabilities = banded_probabilities(split_heads(self.query(states), self.heads), key, mask, self.reach)
-        return self.join_heads(banded_context(self.dropout(probabilities), value))
+        probabilities = self.dropout(banded_probabilities(query, key, mask, self.reach))
+        return self.join_heads(banded_context(probabilities, value))
 
 
 def to_blocks(

@@ -7,9 +7,16 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from layoutray.nn.attention import SelfAttention, VisibleKeys, attention_probabilities, split_heads
+from layoutray.nn.attention import (
+    SelfAttention,
+    VisibleKeys,
+    attention_probabilities,
+    by_window,
+    in_one_row,
+    in_windows,
+    split_heads,
+)
 from layoutray.nn.block import EncoderLayer, packed_layers
-from layoutray.nn.packed_attention import by_window, in_one_row, in_windows
 from layoutray.tensors import Packing
 
 ContextualiserMask = Literal["masked", "reference_parity"]

@@ -4,6 +4,7 @@ An entity of a field may be a part of its words, because OCR joins words: `14/02
 content and regions are those of the part.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -11,8 +12,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutray.document import Page
-from layoutray.document.answers import Entity
+from layoutray.document import Box, Page, Word
+from layoutray.document.answers import Entity, Region
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
 from layoutray.document.record_type import RecordType
@@ -25,7 +26,6 @@ from layoutray.tasks import Objective, TagsWords
 from layoutray.tasks.field_answers import check_fields
 from layoutray.tasks.known_values import with_known_values
 from layoutray.tasks.records import check_records
-from layoutray.tasks.regions import reading_confidence, regions_of
 from layoutray.tasks.word_labels import WindowLabels, WordLabelling, geometric_mean
 
 _LEAST_PROBABILITY = 0.001
@@ -156,6 +156,22 @@ def _entity(
         words=tuple(words),
         reading_confidence=reading,
     )
+
+
+def regions_of(page: Page, words: Iterable[Word]) -> tuple[Region, ...]:
+    """One region for each line of text that has some of `words`, in the order of their first words."""
+    lines: dict[int, list[Word]] = defaultdict(list)
+    for word in words:
+        lines[word.line].append(word)
+    return tuple(
+        Region(page.number, Box.around(word.box for word in line).polygon(page.width, page.height))
+        for line in lines.values()
+    )
+
+
+def reading_confidence(words: Iterable[Word]) -> float:
+    """The lowest confidence that the OCR engine has stated for one of `words`; 1 if it has stated none."""
+    return min((word.confidence for word in words if word.confidence is not None), default=1.0)
 
 
 TASK: type[TagsWords] = Entities

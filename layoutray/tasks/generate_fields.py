@@ -16,9 +16,9 @@ from layoutray.document.field_lines import check_names, page_text_of, parse, to_
 from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.tasks import WritesTexts
+from layoutray.tasks.entities import reading_confidence, regions_of
 from layoutray.tasks.field_answers import check_fields, field_answers
 from layoutray.tasks.known_values import with_known_values
-from layoutray.tasks.regions import reading_confidence, regions_of
 from layoutray.tasks.text_generation import TextGeneration
 
 

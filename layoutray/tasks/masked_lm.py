@@ -13,12 +13,32 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from layoutray.batching.collate import IGNORED
-from layoutray.nn.aligned_linear import aligned_linear
 from layoutray.tasks import Corruption, Task
 from layoutray.tasks.model import targets_of_states
 from layoutray.tasks.word_prediction import WordPrediction, check_mask_share
 from layoutray.tensors import Batch, Encoded, Encoder
 from layoutray.tokenizer import Tokenizer
+
+_ALIGNED_ROWS = 64
+
+
+def aligned_linear(
+    states: Float[Tensor, "... width"],
+    weight: Float[Tensor, "rows width"],
+    bias: Float[Tensor, " rows"],
+    *,
+    align: bool,
+) -> Float[Tensor, "... rows"]:
+    """`functional.linear`. With `align`, it is computed with a multiple of 64 rows, and the added rows are dropped.
+
+    In bf16 an unaligned number of rows, such as the 30,522 tokens of BERT, keeps a GPU from its fastest kernels. Rows
+    are added for each product, which copies the weights, so that checkpoints have the vocabulary's own size.
+    """
+    missing = -len(weight) % _ALIGNED_ROWS if align else 0
+    if not missing:
+        return functional.linear(states, weight, bias)
+    padded = functional.linear(states, functional.pad(weight, (0, 0, 0, missing)), functional.pad(bias, (0, missing)))
+    return padded[..., : len(weight)]
 
 
 class MaskedLanguageModelHead(nn.Module):

@@ -5,7 +5,7 @@ weight of a linear layer, and 12 times the width for each pair of tokens and lay
 and recomputation are no part of it.
 """
 
-import time
+import timeit
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
@@ -75,13 +75,7 @@ def peak(device: torch.device) -> float | None:
         name = torch.cuda.get_device_name(device)
         return next((speed for part, speed in _PEAKS.items() if part in name), None)
     matrix = torch.ones(_SIDE, _SIDE)
-    return 2 * _SIDE**3 / min(_seconds(matrix) for _ in range(_REPEATS))
-
-
-def _seconds(matrix: torch.Tensor) -> float:
-    started = time.perf_counter()
-    torch.mm(matrix, matrix)
-    return time.perf_counter() - started
+    return 2 * _SIDE**3 / min(timeit.repeat(lambda: torch.mm(matrix, matrix), number=1, repeat=_REPEATS))
 
 
 def _linear_weights(module: nn.Module) -> int:

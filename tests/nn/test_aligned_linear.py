@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from layoutray.nn.aligned_linear import aligned_linear
+from layoutray.tasks.masked_lm import aligned_linear
 
 
 @pytest.mark.parametrize("rows", [1, 64, 65, 130])

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from layoutray.training.shuffle import Shuffle
+from layoutray.training.feed import Shuffle
 
 STARTS = np.array([0, 10, 20, 23, 33, 40])
 
