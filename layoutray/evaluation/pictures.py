@@ -48,7 +48,15 @@ class PageOverlay:
             DocumentError: when the page's image cannot be read.
         """
         picture = page_picture(self.page)
-        return png.png(overlay.draw(picture, self.entities, truth=self.truth, types=self.types, records=self.records))
+        drawn = overlay.draw(
+            picture,
+            self.entities,
+            page_number=self.page.number,
+            truth=self.truth,
+            types=self.types,
+            records=self.records,
+        )
+        return png.png(drawn)
 
 
 def confusion_picture(counts: Mapping[tuple[str, str], int]) -> bytes:
