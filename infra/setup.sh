@@ -47,8 +47,8 @@ environment() {
 
 chromium() {
     # Not `command -v`, which finds this function.
-    if ! type -P chromium >/dev/null; then
-        apt_install "Chromium, in which tests open pages, is missing" chromium
+    if ! type -P chromium-headless-shell >/dev/null && ! type -P chromium >/dev/null; then
+        apt_install "Chromium, in which tests open pages, is missing" chromium-headless-shell
     fi
 }
 

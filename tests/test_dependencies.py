@@ -4,6 +4,7 @@ import ast
 import importlib.metadata
 import importlib.util
 import re
+import subprocess
 import sys
 import tomllib
 from collections import defaultdict
@@ -141,6 +142,13 @@ def test_every_verb_imports_only_the_dependencies_and_its_extra(verb: str) -> No
         if not name.startswith("layoutray") and not distributions().get(name, set()) & allowed
     }
     assert missing == {}
+
+
+def test_a_model_answers_without_the_packages_of_its_training() -> None:
+    """A registry loads tasks by name, so the graph of imports does not show what they import."""
+    program = "import sys; from layoutray import tasks; tasks.load('entities'); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
+    assert not {"seqeval", "sklearn", "rouge_score", "matplotlib", "mlflow"} & {*loaded}
 
 
 def test_verbs_need_one_extra_at_most() -> None:

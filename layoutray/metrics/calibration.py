@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 _BINS = 10
@@ -105,4 +104,6 @@ def temperature(logits: NDArray[np.floating], gold: NDArray[np.integer]) -> floa
 
     # The loss is convex in the factor of the logits, so it has a single minimum over the logarithm of that factor too.
     limit = math.log(_MAX_TEMPERATURE)
+    from scipy.optimize import minimize_scalar  # takes half a second, and a process that answers needs none
+
     return math.exp(minimize_scalar(loss, bounds=(-limit, limit), method="bounded").x)

@@ -7,8 +7,6 @@ word and last word are correct.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from seqeval.metrics import classification_report
-
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -28,6 +26,8 @@ def entity_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]])
     """
     if not any(tag != "O" for tags in (*gold, *predicted) for tag in tags):
         return {"micro": Score(0.0, 0.0, 0.0, 0)}
+    from seqeval.metrics import classification_report  # takes two seconds, and a process that answers needs no score
+
     report = classification_report(
         [list(tags) for tags in gold],
         [list(tags) for tags in predicted],

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from layoutray.metrics.item_counts import ItemCounts, count_items, summed
 
@@ -32,6 +31,8 @@ def record_f1(expected: Sequence[Sequence[Fields]], answered: Sequence[Sequence[
 
 def record_field_f1(expected: Sequence[Sequence[Fields]], answered: Sequence[Sequence[Fields]]) -> ItemCounts:
     """The score of the fields in matched records. Arguments as `record_f1`."""
+    from scipy.optimize import linear_sum_assignment  # takes half a second, and a process that answers needs none
+
     pages: list[ItemCounts] = []
     for one, other in zip(expected, answered, strict=True):
         shared = np.array([[count_items(left, right).correct for right in other] for left in one], np.int64)

@@ -4,7 +4,6 @@ An entity of a field may be a part of its words, because OCR joins words: `14/02
 content and regions are those of the part.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -12,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutray.document import Box, Page, Word
-from layoutray.document.answers import Entity, Region
+from layoutray.document import Page
+from layoutray.document.answers import Entity, reading_confidence, regions_of
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
 from layoutray.document.record_type import RecordType
@@ -156,22 +155,6 @@ def _entity(
         words=tuple(words),
         reading_confidence=reading,
     )
-
-
-def regions_of(page: Page, words: Iterable[Word]) -> tuple[Region, ...]:
-    """One region for each line of text that has some of `words`, in the order of their first words."""
-    lines: dict[int, list[Word]] = defaultdict(list)
-    for word in words:
-        lines[word.line].append(word)
-    return tuple(
-        Region(page.number, Box.around(word.box for word in line).polygon(page.width, page.height))
-        for line in lines.values()
-    )
-
-
-def reading_confidence(words: Iterable[Word]) -> float:
-    """The lowest confidence that the OCR engine has stated for one of `words`; 1 if it has stated none."""
-    return min((word.confidence for word in words if word.confidence is not None), default=1.0)
 
 
 TASK: type[TagsWords] = Entities

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from layoutray.document import Document, Field, Page, Word
-from layoutray.document.answers import Entity, FieldAnswer, TextLine
+from layoutray.document.answers import Entity, FieldAnswer, TextLine, reading_confidence, regions_of
 from layoutray.document.contradictions import contradictory
 from layoutray.document.field_lines import check_names, page_text_of, parse, to_lines
 from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.tasks import WritesTexts
-from layoutray.tasks.entities import reading_confidence, regions_of
 from layoutray.tasks.field_answers import check_fields, field_answers
 from layoutray.tasks.known_values import with_known_values
 from layoutray.tasks.text_generation import TextGeneration

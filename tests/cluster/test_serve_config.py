@@ -9,6 +9,7 @@ from ray import serve
 from ray.serve.schema import ServeDeploySchema
 
 from layoutray.cli import serve as ours
+from layoutray.cluster.endpoint import application
 from layoutray.errors import InputError, RecipeError
 from layoutray.serving.settings import ServeSettings
 from tests.infra.manifests import manifests
@@ -17,10 +18,10 @@ SERVICE = manifests()["RayService/extractor"]["spec"]
 
 
 def arguments() -> dict[str, Any]:
-    (application,) = ServeDeploySchema.model_validate(yaml.safe_load(SERVICE["serveConfigV2"])).applications
-    assert application.import_path == f"{ours.__name__}:{ours.application.__name__}"
-    assert isinstance(application.args, dict)
-    return application.args
+    (stated,) = ServeDeploySchema.model_validate(yaml.safe_load(SERVICE["serveConfigV2"])).applications
+    assert stated.import_path == f"{ours.__name__}:{ours.application.__name__}"
+    assert isinstance(stated.args, dict)
+    return stated.args
 
 
 def test_it_builds_the_endpoint() -> None:
@@ -60,7 +61,7 @@ def test_it_needs_keys_or_says_that_it_is_open() -> None:
 
 def test_files_are_those_of_its_own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     built: list[ServeSettings] = []
-    monkeypatch.setattr(ours, "build_app", lambda settings, _: built.append(settings))
+    monkeypatch.setattr(application, "build_app", lambda settings, _: built.append(settings))
     monkeypatch.chdir(tmp_path)
     named = {"jobs": "jobs.db", "review": "review.db", "audit": "", "models": {"letters": "runs/letters"}}
     ours.application(arguments() | named)
