@@ -2,16 +2,16 @@
 
 import argparse
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow.compute as pc
 
 from benchmarks.figures import attention_map
 from benchmarks.measure.unit_attention import attention_from
 from layoutray import checkpoint
+from layoutray.cli.picture.words import PageChoice, file_name
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.options import CheckpointOptions, option
 from layoutray.document import Box, Page
@@ -24,19 +24,9 @@ from layoutray.tracking import registered, runs
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttentionOptions(CheckpointOptions):
+class AttentionOptions(PageChoice, CheckpointOptions):
     """Options of the command. Exactly one of `unit`, `words` and `box` is given."""
 
-    pages: str = option(help="folder written by `layoutray ingest`")
-    page: str | None = option(
-        "--page",
-        group="page",
-        metavar="PAGE_ID",
-        help="page to draw (default: the first by doc_id and number with a picture and the selected words)",
-    )
-    source: str = option(
-        "--source", group="page", metavar="TEXT", default="", help="draw the first page whose file name contains TEXT"
-    )
     unit: str | None = option(
         "--unit",
         group="words",
@@ -57,12 +47,6 @@ class AttentionOptions(CheckpointOptions):
     )
     out: Path = options.picture_file("attention.png")
 
-    def candidates(self) -> Iterator[Page]:
-        """The pages that the options allow and that have a picture, in no order."""
-        rows = pc.field("image") != ""
-        rows = rows & (pc.field("page_id") == self.page) if self.page else rows
-        return (page for page in DataSet(self.pages).read_pages(rows) if self.source in _file_name(page))
-
 
 def main(arguments: Sequence[str]) -> int:
     made = argparse.ArgumentParser(prog="python -m benchmarks attention", description=__doc__)
@@ -79,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
     outside = attention_map.percent(max(0.0, 1 - attention.words.sum()))
     caption = [
         f"Attention of {loaded.recipe.name} ({loaded.recipe.arch}) from {name}, {len(words)} words",
-        f"{_file_name(page)}, page {page.number}",
+        f"{file_name(page.source)}, page {page.number}",
         f"Mean over {attention.heads} heads and {attention.tokens} tokens; {attended} of {len(page.words)} words are "
         f"attended to; {outside} of the attention goes to no word",
     ]
@@ -117,10 +101,6 @@ def _selector(chosen: AttentionOptions) -> tuple[str, Callable[[Page], list[int]
     return f"box {chosen.box}", lambda page: [number for number, word in enumerate(page.words) if inside(word.box)]
 
 
-def _file_name(page: Page) -> str:
-    return page.source.rpartition("/")[2]
-
-
 def _page(chosen: AttentionOptions, name: str, select: Callable[[Page], list[int]]) -> tuple[Page, list[int]]:
     """The first candidate page with words called `name`, and the numbers of these words.
 
@@ -128,7 +108,8 @@ def _page(chosen: AttentionOptions, name: str, select: Callable[[Page], list[int
     """
     best: tuple[Page, list[int]] | None = None
     count, labels = 0, set[str]()
-    for page in chosen.candidates():
+    pages = DataSet(chosen.pages).read_pages(chosen.rows())
+    for page in (one for one in pages if chosen.has_source(one.source)):
         count += 1
         labels |= {kind_of(word.tag) for word in page.words if word.tag}
         is_first = best is None or (page.doc_id, page.number) < (best[0].doc_id, best[0].number)

@@ -45,7 +45,7 @@ class LocalHandle:
         return SimpleNamespace(results=lambda timeout_s: [called.result(timeout_s)])
 
 
-_FIRST = SimpleNamespace(app_name="layoutray", rank=SimpleNamespace(rank=0), world_size=1)
+_FIRST = SimpleNamespace(app_name="layoutray", world_size=1)
 
 
 @contextmanager

@@ -29,8 +29,8 @@ Rank = tuple[float, str, int, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordsOptions:
-    """Options of `layoutray picture words`."""
+class PageChoice:
+    """Options that choose pages with a picture."""
 
     pages: str = option(help="folder written by `layoutray ingest`")
     page: str | None = option(
@@ -42,6 +42,21 @@ class WordsOptions:
     source: str = option(
         "--source", group="page", metavar="TEXT", default="", help="draw the first page whose file name contains TEXT"
     )
+
+    def rows(self) -> pc.Expression:
+        """The filter for rows of PAGES, without `source`."""
+        rows = pc.field("image") != ""
+        return rows & (pc.field("page_id") == self.page) if self.page else rows
+
+    def has_source(self, source: str) -> bool:
+        """Whether pages of the file `source` may be drawn."""
+        return self.source in file_name(source)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordsOptions(PageChoice):
+    """Options of `layoutray picture words`."""
+
     worst: int | None = option(
         "--worst", type=options.positive, metavar="N", help="draw the N pages with the lowest mean word confidence"
     )
@@ -77,11 +92,8 @@ def _first_ranks(chosen: WordsOptions) -> list[Rank]:
     """Ranks of the pages to draw, in order. Raises InputError if there is none."""
     pages = ranked = 0
     first: list[Rank] = []
-    rows = pc.field("image") != ""
-    if chosen.page:
-        rows = rows & (pc.field("page_id") == chosen.page)
-    for batch in DataSet(chosen.pages).scan_pages([*_COLUMNS, "source", "confidences"], rows):
-        table = batch.filter(pa.array(chosen.source in _file_name(source) for source in batch["source"].to_pylist()))
+    for batch in DataSet(chosen.pages).scan_pages([*_COLUMNS, "source", "confidences"], chosen.rows()):
+        table = batch.filter(pa.array(chosen.has_source(source) for source in batch["source"].to_pylist()))
         keys = _mean_confidences(table) if chosen.worst else [0.0] * table.num_rows
         names = [table[name].to_pylist() for name in _COLUMNS]
         ranks = [(key, *page) for key, *page in zip(keys, *names, strict=True) if key is not None]
@@ -128,8 +140,9 @@ def _caption(page: Page) -> list[str]:
         words += f", mean confidence {mean:.2f}, {doubtful:.0%} below {DOUBTFUL}"
     origin = page.provenance
     engine = f"{origin.engine} {origin.version}" if origin.engine else origin.words.replace("_", " ")
-    return [f"{_file_name(page.source)}, page {page.number}", words, f"words from {engine}"]
+    return [f"{file_name(page.source)}, page {page.number}", words, f"words from {engine}"]
 
 
-def _file_name(source: str) -> str:
+def file_name(source: str) -> str:
+    """The last part of a path or address."""
     return source.rpartition("/")[2]

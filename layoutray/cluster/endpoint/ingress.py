@@ -106,7 +106,10 @@ class Ingress:
 def _require_one() -> None:
     """Raise InputError when a Serve configuration asks for several ingresses: each would process the jobs."""
     if (replicas := serve.get_replica_context().world_size) != 1:
-        raise InputError(f"the deployment Ingress has {replicas} replicas; it must have one")
+        raise InputError(
+            f"the deployment Ingress has {replicas} replicas; it must have one: leave its num_replicas out of the "
+            "Serve configuration"
+        )
 
 
 def _count_replicas(application: str) -> tuple[int, int]:
