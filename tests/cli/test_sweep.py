@@ -85,6 +85,7 @@ def artifacts(run: Run, folder: str = "") -> set[str]:
 
 
 @pytest.mark.ray
+@pytest.mark.slow
 def test_every_value_has_a_run_like_that_of_a_single_training(swept: Path) -> None:
     _, runs = runs_of("swept")
     assert set(runs) == {"0.0", "0.01"}
@@ -105,6 +106,7 @@ def test_every_value_has_a_run_like_that_of_a_single_training(swept: Path) -> No
 
 
 @pytest.mark.ray
+@pytest.mark.slow
 def test_the_sweep_has_a_run_with_its_table_and_picture(swept: Path) -> None:
     parent, runs = runs_of("swept")
     best = min(run.data.metrics["dev best/perplexity"] for run in runs.values())
@@ -120,6 +122,7 @@ def test_the_sweep_has_a_run_with_its_table_and_picture(swept: Path) -> None:
 
 
 @pytest.mark.ray
+@pytest.mark.slow
 def test_the_best_value_is_written_down_and_registered(swept: Path) -> None:
     folder = swept / f"{KEY}=0.01"
     best = json.loads((swept / "best.json").read_text())
@@ -142,8 +145,8 @@ def test_a_second_call_trains_only_what_is_new(swept: Path, capsys: pytest.Captu
     assert {file: file.stat().st_mtime_ns for file in before} == before
 
 
-@pytest.mark.slow
 @pytest.mark.ray
+@pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 def test_where_every_trial_fails_each_reason_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = here / "broken"

@@ -23,7 +23,7 @@ from tests import documents
 from tests.cluster.checkpoints import save_untrained
 from tests.jobs import pages, vocabulary, write_pages
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -65,7 +65,7 @@ def note_index(config: Mapping[str, str]) -> None:
 
 @pytest.mark.parametrize(
     ("use_gpu", "indices"),
-    [(True, {"0 of 0,1", "1 of 0,1"}), pytest.param(False, {"None of None"}, marks=pytest.mark.slow)],
+    [(True, {"0 of 0,1", "1 of 0,1"}), (False, {"None of None"})],
 )
 def test_each_worker_of_a_training_has_its_own_gpu_or_none(use_gpu: bool, indices: set[str], tmp_path: Path) -> None:
     TorchTrainer(
@@ -97,7 +97,7 @@ def note_trial(file: str, device: torch.device) -> None:
     Path(file).write_text(f"{gpus.assigned_index()} {device.type}")
 
 
-@pytest.mark.parametrize(("requested", "noted"), [(None, "0 "), pytest.param(0, "None cpu", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("requested", "noted"), [(None, "0 "), (0, "None cpu")])
 def test_a_trial_has_a_gpu_unless_none_is_requested(requested: int | None, noted: str, tmp_path: Path) -> None:
     file = tmp_path / "gpu"
     run_each([str(file)], note_trial, Share(gpus=requested), lambda _: None)
@@ -108,7 +108,7 @@ def refuse() -> None:
     raise AssertionError("the driver uses CUDA")
 
 
-@pytest.mark.parametrize("requested", [1, pytest.param(0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("requested", [1, 0])
 def test_pages_are_answered_with_and_without_a_gpu_and_the_driver_uses_none(
     requested: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +120,6 @@ def test_pages_are_answered_with_and_without_a_gpu_and_the_driver_uses_none(
     assert answered.answered == 3
 
 
-@pytest.mark.slow
 def test_texts_are_written_with_a_gpu_and_the_driver_uses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 99)
     monkeypatch.setattr(torch.cuda, "_lazy_init", refuse)

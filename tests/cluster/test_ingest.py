@@ -155,6 +155,9 @@ def test_a_rerun_does_what_is_missing_and_other_settings_do_all_again(tmp_path: 
     changed = checked(ingest(str(folder), str(out), other), out)
     assert (changed.run.pages, changed.pages_out, changed.rows) == (7, 7, 7)
     assert not set(page_ids(out)) & set(before)
+    rows = ray.data.read_parquet(str(out / "pages"), num_cpus=0.1).take_all()  # without our code
+    assert sorted(row["page_id"] for row in rows) == sorted(page_ids(out))
+    assert all(len(row["words"]) == len(row["boxes"]) == 2 for row in rows)
 
 
 @pytest.mark.usefixtures("cluster")
@@ -290,16 +293,6 @@ def test_a_full_disk_is_said_in_one_line_and_costs_what_was_not_finished_alone(
     assert checked(Manifest.read(str(small_disk / "out")), small_disk / "out").pages_out == 12
     # A worker may have ended a page after the driver had given up.
     assert 0 < Manifest.read(str(small_disk / "out")).run.pages <= 12 - there
-
-
-@pytest.mark.usefixtures("cluster")
-def test_ray_data_reads_the_pages_without_our_code(tmp_path: Path) -> None:
-    fill(tmp_path / "in", 3)
-    ingest(str(tmp_path / "in"), str(tmp_path / "out"), RECIPE)
-    read = ray.data.read_parquet(str(tmp_path / "out" / "pages"), num_cpus=0.1).take_all()
-    ours = shards.read(str(tmp_path / "out" / "pages"), PAGES).to_pylist()
-    assert sorted(row["page_id"] for row in read) == sorted(row["page_id"] for row in ours)
-    assert all(len(row["words"]) == len(row["boxes"]) == 2 for row in read)
 
 
 _INGEST = """

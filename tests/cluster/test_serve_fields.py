@@ -17,7 +17,7 @@ from tests.cluster.running_endpoint import gathered, refused, serving
 from tests.cluster.test_serve_summaries import as_request
 from tests.documents import pages, values
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.slow]
 
 Trained = tuple[Path, list[list[Page]]]
 

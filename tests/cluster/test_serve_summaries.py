@@ -25,7 +25,7 @@ from tests.documents import pages, summary
 from tests.jobs import vocabulary
 from tests.ocr.files import encoded, pdf, typed
 
-pytestmark = [pytest.mark.ray, pytest.mark.ocr]
+pytestmark = [pytest.mark.ray, pytest.mark.ocr, pytest.mark.slow]
 
 WHOLES = [pages(number) for number in range(8)]
 

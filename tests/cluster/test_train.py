@@ -158,12 +158,12 @@ def test_a_training_that_diverges_on_ray_has_uploaded_the_state_that_its_error_n
 ) -> None:
     one, expected = elsewhere(whole[0], tmp_path / "checkpoint"), whole[1]
     one.out.mkdir()
-    workers = Workers(count=2, max_failures=0)
+    workers = Workers(count=1, max_failures=0)
     with pytest.raises(TrainingFailedError, match=r"norm of its gradient inf; the state of step 4 is kept"):
-        on_ray.train(check(one, 2), workers, functools.partial(poisoned, one), History())
+        on_ray.train(check(one, 1), workers, functools.partial(poisoned, one), History())
     (state,) = [file.parent for file in (one.out / "ray").rglob("progress.json")]
     assert json.loads((state / "progress.json").read_text())["step"] == 4
-    on_ray.train(check(one, 2), workers, functools.partial(plain, one), History())
+    on_ray.train(check(one, 1), workers, functools.partial(plain, one), History())
     rows = [json.loads(line) for line in (one.out / "history.jsonl").read_text().splitlines()]
     assert [row["step"] for row in rows if row["event"] == "start"] == [0, 4]
     assert read_history(one.out / "history.jsonl")["loss"] == close(expected["loss"])

@@ -124,6 +124,7 @@ def test_a_crash_costs_one_page_and_names_the_signal(
 
 def test_a_hang_costs_one_page_and_its_deadline(slow: bytes) -> None:
     with IsolatedRecogniser(replace(SETTINGS, deadline=3)) as recogniser:
+        texts(recogniser)  # starts the child, whose imports take seconds on a busy machine
         started = time.monotonic()
         error = send_while_working(recogniser, signal.SIGSTOP, slow)
         assert time.monotonic() - started < 8
