@@ -198,6 +198,30 @@ def test_missing_and_foreign_tensors_are_named(tmp_path: Path) -> None:
         checkpoint.load(tmp_path)
 
 
+def test_weights_in_eight_bits_take_a_quarter_and_differ_by_half_a_step_of_their_row(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "float")
+    loaded = checkpoint.load(folder)
+    with torch.no_grad():
+        loaded.model.encoder.word_embedding.weight[0] = 0.0
+    checkpoint.save(tmp_path / "eight", loaded, eight_bits=True)
+    sizes = [(one / "model.safetensors").stat().st_size for one in (folder, tmp_path / "eight")]
+    assert sizes[1] < 0.4 * sizes[0], "rows of this small model have few weights for a scale"
+    opened = checkpoint.load(tmp_path / "eight").model.state_dict()
+    for name, tensor in loaded.model.state_dict().items():
+        step = tensor.abs().amax(1, keepdim=True) / 127 if tensor.ndim == 2 else torch.zeros(())
+        assert ((opened[name] - tensor).abs() <= 0.51 * step).all(), name
+
+
+def test_integers_without_their_scales_are_refused(tmp_path: Path) -> None:
+    folder = saved(tmp_path)
+    checkpoint.save(folder, checkpoint.load(folder), eight_bits=True)
+    weights = load_file(folder / "model.safetensors")
+    del weights["head.classifier.weight.scale"]
+    save_file(weights, folder / "model.safetensors")
+    with pytest.raises(CheckpointError, match=r"head\.classifier\.weight as 8-bit integers without their scales"):
+        checkpoint.load(folder)
+
+
 class _Opens:
     """Unpickling it writes a file."""
 

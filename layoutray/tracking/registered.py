@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
+from layoutray import start
 from layoutray.checkpoint import Fetch
 from layoutray.errors import InputError, MissingDependencyError
 from layoutray.store import sources
@@ -37,15 +38,18 @@ def resolve(model: str, uri: str) -> str:
     """The checkpoint that `model` names now, as a name that always means the same one: the identity for a job.
 
     Args:
-        model: a folder, its s3:// address, or `models:/NAME@ALIAS` or `models:/NAME/VERSION` of the registry at `uri`.
+        model: `start`, the checkpoint of this package; a folder, its s3:// address; or `models:/NAME@ALIAS` or
+            `models:/NAME/VERSION` of the registry at `uri`.
 
     Returns:
-        The absolute folder, the address, or `models:/NAME/VERSION`. Every process that needs the files of the last
-        calls `fetch`.
+        The name of the start with its version, the absolute folder, the address, or `models:/NAME/VERSION`. Every
+        process that needs the files calls `fetch`.
 
     Raises:
         InputError: if the registry does not have the model.
     """
+    if model == start.NAME or start.is_resolved(model):
+        return start.resolved() if model == start.NAME else model
     if not model.startswith(_MODELS):
         return sources.absolute(model)
     name, separator, alias = model.removeprefix(_MODELS).partition("@")
@@ -75,7 +79,10 @@ def fetch(resolved: str, uri: str) -> str:
 
     Raises:
         InputError: if the registry does not have the model, or its files cannot be read.
+        CheckpointError: if it is the start of another version of this package.
     """
+    if start.is_resolved(resolved):
+        return start.folder_of(resolved)
     if not resolved.startswith(_MODELS):
         return resolved
     name, _, number = resolved.removeprefix(_MODELS).partition("/")

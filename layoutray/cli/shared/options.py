@@ -225,8 +225,9 @@ class TrainingOptions(RecipeOptions):
         action="append",
         default=[],
         metavar="CHECKPOINT",
-        help="start from the encoder (and decoder, if both have one) of this folder, s3:// address or "
-        "models:/NAME@ALIAS; repeatable for architectures that combine several (default: train from scratch)",
+        help="start from the encoder (and decoder, if both have one) of this folder, s3:// address, "
+        "models:/NAME@ALIAS or `start`, the checkpoint of this package; repeatable for architectures that combine "
+        "several; `none` trains from scratch (default: `start` where architecture, sizes and vocabulary fit)",
     )
     cpus: float = cpus(0.5)
     gpus: int | None = gpus("process that trains", int)

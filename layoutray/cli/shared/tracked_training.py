@@ -4,7 +4,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from layoutray import checkpoint
+from layoutray import checkpoint, start
 from layoutray.cli.shared import terminal
 from layoutray.cli.shared.options import TrainingOptions
 from layoutray.cli.train import TrainOptions
@@ -13,7 +13,9 @@ from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
 from layoutray.devices import visible_gpus
 from layoutray.recipe import recipes
+from layoutray.recipe.recipes import Recipe
 from layoutray.store import sources
+from layoutray.tasks import TagsWords
 from layoutray.tracking import registered, runs
 from layoutray.tracking import training as tracking
 from layoutray.tracking.runs import Run
@@ -26,6 +28,9 @@ from layoutray.training.reporter import CompositeReporter, ProgressBar
 from layoutray.training.train import train_in_place
 from layoutray.training.world import World
 
+FROM_SCRATCH = "none"
+"""The value of `--init` for a training from random weights, where the start of this package fits."""
+
 
 def train(chosen: TrainOptions) -> None:
     """Train in this process, under torchrun, or on Ray workers; what is finished is not trained again."""
@@ -37,11 +42,12 @@ def train(chosen: TrainOptions) -> None:
         threads=chosen.threads,
         max_failures=chosen.max_failures,
     )
+    recipe, examples = recipes.load(chosen.recipe, chosen.overrides), sources.absolute(chosen.examples)
     job = Job(
-        recipe=recipes.load(chosen.recipe, chosen.overrides),
-        examples=sources.absolute(chosen.examples),
+        recipe=recipe,
+        examples=examples,
         out=sources.absolute(chosen.out),
-        init=starting_checkpoints(chosen.init, chosen.tracking_uri),
+        init=starting_checkpoints(chosen.init, chosen.tracking_uri) if chosen.init else default_start(recipe, examples),
         fetch=registered.fetcher(chosen.tracking_uri),
     )
     if not chosen.workers:
@@ -81,8 +87,16 @@ def _tracked(checked: CheckedJob, chosen: TrainOptions) -> Generator[tuple[Run, 
 
 
 def starting_checkpoints(init: Sequence[str], uri: str) -> tuple[str, ...]:
-    """The checkpoints `init` by names that always mean the same ones."""
-    return tuple(registered.resolve(model, uri) for model in init)
+    """The checkpoints `init` by names that always mean the same ones; empty for `none`."""
+    return tuple(registered.resolve(model, uri) for model in init if model != FROM_SCRATCH)
+
+
+def default_start(recipe: Recipe, examples: str) -> tuple[str, ...]:
+    """The start of this package, if the recipe tags words and has its architecture, sizes and vocabulary."""
+    vocabulary = sources.join(examples, "tokenizer.json")
+    if not (isinstance(recipe.task, TagsWords) and sources.exists(vocabulary)):
+        return ()
+    return (start.resolved(),) if start.fits(recipe, sources.read_bytes(vocabulary)) else ()
 
 
 def tracking_of(chosen: TrainingOptions) -> Tracking:

@@ -107,22 +107,21 @@ class Result:
 
 def planned(chosen: TrialJobOptions, varied: Iterable[Sequence[str]]) -> list[Trial]:
     """A trial for each list of assignments, in a folder called like them. All recipes are resolved here."""
-    start = tracked_training.starting_checkpoints(chosen.init, chosen.tracking_uri)
+    named = tracked_training.starting_checkpoints(chosen.init, chosen.tracking_uri)
     examples, out = sources.absolute(chosen.examples), sources.absolute(chosen.out)
     fetch = registered.fetcher(chosen.tracking_uri)
-    return [
-        Trial(
-            Job(
-                recipe=recipes.load(chosen.recipe, [*chosen.overrides, *assignments]),
-                examples=examples,
-                out=sources.join(out, ",".join(assignments)),
-                init=start,
-                fetch=fetch,
-            ),
-            tuple(assignments),
+    trials: list[Trial] = []
+    for assignments in varied:
+        recipe = recipes.load(chosen.recipe, [*chosen.overrides, *assignments])
+        job = Job(
+            recipe=recipe,
+            examples=examples,
+            out=sources.join(out, ",".join(assignments)),
+            init=named if chosen.init else tracked_training.default_start(recipe, examples),
+            fetch=fetch,
         )
-        for assignments in varied
-    ]
+        trials.append(Trial(job, tuple(assignments)))
+    return trials
 
 
 def show_plan(trials: Sequence[Trial], chosen: TrialJobOptions) -> int:
