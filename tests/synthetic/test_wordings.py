@@ -1,4 +1,6 @@
-"""The wordings of generated pages: every kind in every language, and no wording for two kinds of one column."""
+"""The wordings of generated pages: every kind in every language, and no wording for two kinds."""
+
+from collections import Counter
 
 from layoutray.synthetic.wordings import LANGUAGES, wordings
 
@@ -10,3 +12,9 @@ def test_every_kind_has_wordings_in_every_language() -> None:
             assert found, (kind, language)
             assert len(set(found)) == len(found), (kind, language)
             assert all(wording == " ".join(wording.split()) for wording in found), (kind, language)
+
+
+def test_a_wording_names_one_kind() -> None:
+    for language in LANGUAGES:
+        found = Counter(wording.lower() for kind in wordings().values() for wording in kind[language])
+        assert {wording for wording, count in found.items() if count > 1} == set(), language
