@@ -131,9 +131,7 @@ def _company(random: Random, country: Country) -> dict[str, str]:
         "iban": country.filled(country.ibans, random),
         "bic": country.filled(("@@@@@@##", "@@@@@@#@", "@@@@@@##XXX"), random),
         "bank": country.filled(_BANKS, random),
-        "clerk": random.choice(
-            (country.person(random), random.choice(country.forenames), f"{random.randint(1, 99):02}")
-        ),
+        "clerk": random.choice((country.person(random), random.choice(country.forenames))),
     }
 
 
