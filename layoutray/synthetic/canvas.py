@@ -1,17 +1,24 @@
-"""Draw words on a page, record their boxes and tags, and distort the page like a scanner."""
+"""Draw words on a page and record their boxes and tags."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from random import Random
+from typing import Literal
 
 import matplotlib as mpl
-import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-_WHITE = 255
+WHITE = 255
+_BOLD = {"STIXGeneral": "STIXGeneralBol"}
+"""Names of bold families that do not end with `-Bold`."""
+
+_SMALLEST = 4
+"""Size of the smallest letters in pixels."""
+
+Run = tuple[str, str]
+"""A text, and the type of the entity that it is or an empty one. Line breaks in the text break the line."""
+Side = Literal["left", "centre", "right"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +33,7 @@ class Face:
 
     @property
     def bold(self) -> "Face":
-        return replace(self, family=self.family + "-Bold")
+        return replace(self, family=_BOLD.get(self.family, f"{self.family.removesuffix('-Bold')}-Bold"))
 
     @property
     def leading(self) -> int:
@@ -38,6 +45,13 @@ class Face:
 
     def width(self, text: str) -> float:
         return self.font().getlength(text)
+
+    def fitted(self, text: str, room: float) -> "Face":
+        """The face, smaller if the text needs more than `room` pixels."""
+        face = self
+        while face.size > _SMALLEST and face.width(text) > room:
+            face = replace(face, size=face.size - 1)
+        return face
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,17 +68,39 @@ class Mark:
 class Canvas:
     """A white page in 8-bit grey. A position is the left end of a line's baseline, in pixels.
 
+    Args:
+        letters: changes all texts, for example `str.upper`.
+
     Attributes:
         record: number of the record that the entities drawn next belong to; None for none.
+        values: what the fields of the page state, by kind.
     """
 
-    def __init__(self, width: int, height: int) -> None:
-        self.image = Image.new("L", (width, height), _WHITE)
+    def __init__(self, width: int, height: int, letters: Callable[[str], str] = str) -> None:
+        self.image = Image.new("L", (width, height), WHITE)
         self.marks: list[Mark] = []
         self.width = width
         self.record: int | None = None
-        self._draw = ImageDraw.Draw(self.image)
+        self.values: Mapping[str, str] = {}
+        self.letters = letters
+        self.pen = ImageDraw.Draw(self.image)
         self._line = 0
+
+    def flow(self, at: tuple[float, float], room: float, runs: Sequence[Run], face: Face, side: Side = "left") -> float:
+        """Write runs of words into lines of `room` pixels. Returns the baseline below the last line."""
+        left, y = at
+        runs = [(self.letters(text), kind) for text, kind in runs]
+        for line in _broken(runs, face, room):
+            text = " ".join(word for word, _ in line)
+            fitted = face.fitted(text, room)
+            spare = room - fitted.width(text)
+            x = left + {"left": 0.0, "centre": spare / 2, "right": spare}[side]
+            for word, tag in line:
+                self._word((x, y), word, fitted, tag)
+                x += fitted.width(word + " ")
+            self._line += 1
+            y += face.leading
+        return y
 
     def write(self, at: tuple[float, float], text: str, face: Face, kind: str = "") -> None:
         """Write one line of text. All its words are one entity of type `kind`; an empty `kind` makes no entity."""
@@ -84,30 +120,47 @@ class Canvas:
         self._write([(at[0], at[1] + index * face.leading) for index in range(len(lines))], lines, face, kind)
 
     def rule(self, start: tuple[float, float], end: tuple[float, float], thickness: int = 2) -> None:
-        self._draw.line((*start, *end), fill=40, width=thickness)
+        self.pen.line((*start, *end), fill=40, width=thickness)
 
     def frame(self, corner: tuple[float, float], opposite: tuple[float, float], thickness: int = 2) -> None:
-        self._draw.rectangle((*corner, *opposite), outline=40, width=thickness)
+        self.pen.rectangle((*corner, *opposite), outline=40, width=thickness)
 
     def _write(self, places: Sequence[tuple[float, float]], lines: Sequence[str], face: Face, kind: str) -> None:
-        font, prefix = face.font(), "B"
+        prefix = "B"
         for (start, y), text in zip(places, lines, strict=True):
             x = start
-            for word in text.split():
-                self._draw.text((x, y), word, fill=0, font=font, anchor="ls")
-                left, top, right, bottom = font.getbbox(word, anchor="ls")
-                self.marks.append(
-                    Mark(
-                        text=word,
-                        box=(x + left, y + top, x + right, y + bottom),
-                        tag=f"{prefix}-{kind}" if kind else "O",
-                        line=self._line,
-                        group=self.record if kind else None,
-                    )
-                )
-                x += font.getlength(word + " ")
+            for word in self.letters(text).split():
+                self._word((x, y), word, face, f"{prefix}-{kind}" if kind else "O")
+                x += face.width(word + " ")
                 prefix = "I"
             self._line += 1
+
+    def _word(self, at: tuple[float, float], word: str, face: Face, tag: str) -> None:
+        x, y = at
+        self.pen.text(at, word, fill=0, font=face.font(), anchor="ls")
+        left, top, right, bottom = face.font().getbbox(word, anchor="ls")
+        box = (x + left, y + top, x + right, y + bottom)
+        group = self.record if tag != "O" else None
+        self.marks.append(Mark(text=word, box=box, tag=tag, line=self._line, group=group))
+
+
+def _broken(runs: Sequence[Run], face: Face, room: float) -> Iterator[list[tuple[str, str]]]:
+    """Lines of words with their tags."""
+    line: list[tuple[str, str]] = []
+    for text, kind in runs:
+        prefix = "B"
+        for number, part in enumerate(text.split("\n")):
+            if number and line:
+                yield line
+                line = []
+            for word in part.split():
+                if line and face.width(" ".join([*(one for one, _ in line), word])) > room:
+                    yield line
+                    line = []
+                line.append((word, f"{prefix}-{kind}" if kind else "O"))
+                prefix = "I"
+    if line:
+        yield line
 
 
 def wrapped(text: str, face: Face, room: float) -> list[str]:
@@ -121,34 +174,28 @@ def wrapped(text: str, face: Face, room: float) -> list[str]:
     return lines
 
 
-def scanned(image: Image.Image, marks: Sequence[Mark], random: Random) -> tuple[Image.Image, list[Mark]]:
-    """The page and its words after a simulated scan: rotation up to 0.8 degrees, grey paper, speckles, dark bands."""
-    degrees = random.uniform(-0.8, 0.8)
-    image = image.rotate(degrees, Image.Resampling.BILINEAR, fillcolor=_WHITE)
-    rotated = [replace(mark, box=_rotated(mark.box, image.size, degrees)) for mark in marks]
-    ink, paper = random.randint(0, 50), random.randint(225, 255)
-    pixels = np.array(image.point([ink + (paper - ink) * level // _WHITE for level in range(_WHITE + 1)]))
-    generator = np.random.default_rng(random.getrandbits(64))
-    count = int(pixels.size * random.choice((0.0, 0.0001, 0.0002)))
-    pixels.ravel()[generator.integers(0, pixels.size, count)] = generator.integers(60, 220, count, dtype=np.uint8)
-    for _ in range(random.randrange(3)):  # darken bands across the page, like folds
-        start, depth = random.randrange(pixels.shape[0]), random.randint(4, 14)
-        band = pixels[start : start + random.randint(4, 40)]
-        band -= np.minimum(band, np.uint8(depth))
-    return Image.fromarray(pixels), rotated
-
-
-def _rotated(box: Sequence[float], size: tuple[int, int], degrees: float) -> tuple[float, float, float, float]:
-    """Bounds of `box` after an anticlockwise rotation about the centre, clipped to the page, rounded to 0.1 pixels."""
-    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-    middle_x, middle_y = size[0] / 2, size[1] / 2
-    corners = [(x - middle_x, y - middle_y) for x in (box[0], box[2]) for y in (box[1], box[3])]
-    xs = [min(max(middle_x + x * cos + y * sin, 0.0), size[0]) for x, y in corners]
-    ys = [min(max(middle_y - x * sin + y * cos, 0.0), size[1]) for x, y in corners]
-    return round(min(xs), 1), round(min(ys), 1), round(max(xs), 1), round(max(ys), 1)
-
-
 @lru_cache(maxsize=256)
 def _font(family: str, size: int) -> ImageFont.FreeTypeFont:
     path = Path(mpl.get_data_path(), "fonts", "ttf", f"{family}.ttf")
     return ImageFont.truetype(path, size, layout_engine=ImageFont.Layout.BASIC)
+
+
+def by_rows(marks: Sequence[Mark]) -> list[Mark]:
+    """The words row by row, as OCR reads them, except that the words of an entity stay together."""
+    parts: list[list[Mark]] = []
+    for mark in marks:
+        if mark.tag.startswith("I") or (
+            parts and mark.tag == "O" == parts[-1][-1].tag and parts[-1][-1].line == mark.line
+        ):
+            parts[-1].append(mark)
+        else:
+            parts.append([mark])
+    rows: list[list[list[Mark]]] = []
+    bottom = 0.0
+    for part in sorted(parts, key=lambda part: part[0].box[3]):
+        box = part[0].box
+        if not rows or box[1] + 0.5 * (box[3] - box[1]) > bottom:
+            rows.append([])
+            bottom = box[3]
+        rows[-1].append(part)
+    return [mark for row in rows for part in sorted(row, key=lambda part: part[0].box[0]) for mark in part]

@@ -2,7 +2,17 @@
 
 from random import Random
 
-from layoutray.synthetic.text import GOODS, invent_address, invent_company, invent_date, invent_person, listed
+from layoutray.synthetic.bills import any_day
+from layoutray.synthetic.country import countries
+from layoutray.synthetic.wordings import data
+
+US = countries()["US"]
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """The parts of a list with commas."""
+    return tuple(text.split(", "))
+
 
 _SUBJECTS = listed(
     "account, agent, analysis, applicant, approval, area, article, batch, brand, branch, budget, building, "
@@ -76,7 +86,7 @@ def short_answer(random: Random) -> str:
             f"{random.randrange(100)}%",
             f"{random.choice('ABCDEFGHKLMNPRSTX')}{number}",
             f"{random.randrange(10, 99)}-{number}",
-            invent_date(random),
+            US.written(any_day(random), random.choice(US.dates)),
             random.choice(("X", "X", "x", "-", "N/A", "None", "Yes", "No", "OK")),
         )
     )
@@ -86,7 +96,7 @@ def answer(random: Random) -> str:
     """What is filled in at an entry, as one line."""
     if random.random() < 0.12:
         return " ".join(sentence(random) for _ in range(random.randint(1, 3)))
-    return random.choice((short_answer, short_answer, invent_person, invent_company, _address_line, _phrase))(random)
+    return random.choice((short_answer, short_answer, US.person, US.company, _address_line, _phrase))(random)
 
 
 def sentence(random: Random) -> str:
@@ -102,9 +112,16 @@ def _circumstance(random: Random) -> str:
 
 
 def _address_line(random: Random) -> str:
-    return ", ".join(invent_address(random))
+    return ", ".join(US.address(random))
 
 
 def _phrase(random: Random) -> str:
     words = [random.choice((*_SUBJECTS, *_ASPECTS)) for _ in range(random.randint(1, 5))]
-    return random.choice((" ".join(words), random.choice(GOODS), " ".join(words).title(), " ".join(words).upper()))
+    return random.choice(
+        (
+            " ".join(words),
+            random.choice(data("phrases")["en"]["goods"]),
+            " ".join(words).title(),
+            " ".join(words).upper(),
+        )
+    )

@@ -11,7 +11,6 @@ from random import Random
 from layoutray.synthetic import form_text as text
 from layoutray.synthetic.canvas import Canvas, Face, Mark, wrapped
 from layoutray.synthetic.layouts import FAMILIES
-from layoutray.synthetic.text import invent_address, invent_company
 
 _FILLED = 0.85
 """Share of entries that have an answer."""
@@ -89,8 +88,8 @@ def _head(one: _Form, y: int) -> int:
     """A title, beside or below the name and address of a company."""
     random, canvas, face = one.random, one.canvas, one.printed
     if random.random() < 0.5:
-        canvas.write((one.left, y), invent_company(random), face.bold, random.choice(("header", "")))
-        canvas.write((one.left, y + face.leading), ", ".join(invent_address(random)), face.scaled(0.8))
+        canvas.write((one.left, y), text.US.company(random), face.bold, random.choice(("header", "")))
+        canvas.write((one.left, y + face.leading), ", ".join(text.US.address(random)), face.scaled(0.8))
         y += 3 * face.leading
     lines = [one.letters(text.title(random)) for _ in range(random.choice((1, 1, 2)))]
     canvas.write_centred(y, lines, face.bold.scaled(random.choice((1.0, 1.3, 1.6))), "header")

@@ -1,265 +1,274 @@
-"""Page layouts: three receipts, an invoice and two forms.
-
-Each layout has distractors, e.g. a due date beside the date. Only its printed label tells a field from a distractor.
-"""
+"""Whole documents: receipts, invoices and their relatives, statements, letters and forms, made of random blocks."""
 
 from collections.abc import Callable
 from random import Random
 
-from layoutray.synthetic.canvas import Canvas, Face
-from layoutray.synthetic.tables import MARGIN
-from layoutray.synthetic.text import Bill
+from layoutray.synthetic import blocks
+from layoutray.synthetic.bills import invent_bill
+from layoutray.synthetic.canvas import Canvas, Face, Side, by_rows
+from layoutray.synthetic.sheet import Column, Sheet, printer
+from layoutray.synthetic.sums import account, sums, tax_summary
+from layoutray.synthetic.tables import TABLES, columns
 
-FIELDS = ("company", "date", "total", "address", "name", "number")
-"""Kinds of entities that are the fields of a page."""
-FAMILIES = ("DejaVuSans", "DejaVuSerif", "DejaVuSansMono")
-_TALL = 2400
+FAMILIES = ("DejaVuSans", "DejaVuSerif", "DejaVuSansMono", "STIXGeneral")
+_TALL = 3400
+_A4 = 1.414
+"""Height of a sheet as a share of its width."""
+_SIDES: tuple[Side, ...] = ("left", "centre", "right")
 
-Layout = Callable[[Bill, Random], tuple[Canvas, int]]
-"""Draws a bill; returns the page and the used height in pixels."""
-DrawGoods = Callable[[Canvas, Bill, int, Face], int]
-"""Draws the goods of a bill below a position; returns the position of the next line."""
-
-
-def plain_goods(canvas: Canvas, bill: Bill, y: int, face: Face) -> int:
-    """Goods that are no entities, in a table with the columns item, quantity, price and amount."""
-    right = canvas.width - MARGIN
-    column = face.width("0000000.00")
-    ends = (right - 2 * column, right - column, right)
-    y += face.leading
-    canvas.write((MARGIN, y), "Item", face.bold)
-    for end, label in zip(ends, ("Qty", "Price", "Amount"), strict=True):
-        canvas.write_right((end, y), label, face.bold)
-    canvas.rule((MARGIN, y + 10), (right, y + 10))
-    y += round(face.leading * 1.2)
-    for good in bill.goods:
-        canvas.write((MARGIN, y), good.name, face)
-        for end, value in zip(ends, (str(good.quantity), good.price, good.amount), strict=True):
-            canvas.write_right((end, y), value, face)
-        y += face.leading
-    canvas.rule((MARGIN, y - face.size // 2), (right, y - face.size // 2))
-    return y + face.leading
+Layout = Callable[[Column], None]
+"""Draws a document below the first line of a column as wide as the page."""
 
 
-def centred_receipt(bill: Bill, random: Random, draw_goods: DrawGoods = plain_goods) -> tuple[Canvas, int]:
-    """A till receipt with a centred head above a table of goods."""
-    face = _face(random)
-    canvas = Canvas(random.randrange(800, 880, 8), _TALL)
-    big = face.bold.scaled(1.35)
-    y = 90
-    canvas.write_centred(y, [bill.company], big, "company")
-    y += big.leading
-    canvas.write_centred(y, bill.address, face, "address")
-    y += face.leading * len(bill.address)
-    canvas.write_centred(y, [f"{random.choice(('Tel', 'Phone', 'Tel.'))} {bill.phone}"], face)
-    y += 2 * face.leading
-    y = _pairs(canvas, (MARGIN, y), _heading(bill, random), face)
-    y = draw_goods(canvas, bill, y, face)
-    y = _sums(canvas, bill, y, face, random)
-    canvas.write_centred(
-        y + face.leading,
-        [random.choice(("Thank you for your visit", "Please come again", "Goods sold are not returnable"))],
-        face,
+def receipt(column: Column) -> None:
+    """A till roll: head, numbers and dates, goods, sums, and what tills print below; the numbers may be below too."""
+    sheet = column.sheet
+    if sheet.chance(0.1):
+        blocks.note(column, Face("DejaVuSans", 24))
+    side: Side = sheet.random.choice(("centre", "centre", "centre", "left"))
+    blocks.company(column, side)
+    dashed = sheet.chance(0.6)
+    column.skip(sheet.random.choice((0, 0.5, 1)))
+    if sheet.chance(0.6):
+        blocks.title(
+            column, "receipt", sheet.random.choice(("centre", "centre", "left")), sheet.random.choice((1.0, 1.2))
+        )
+    kinds = sheet.random.sample(
+        ["number", "time", "clerk", "customer_number", "order_number"], sheet.random.randint(1, 4)
     )
-    return canvas, y + 3 * face.leading
+    kinds.insert(sheet.random.randint(0, len(kinds)), "date")
+    later = sheet.random.choice((0, 0, 0, len(kinds), sheet.random.randint(0, len(kinds))))
+    _numbers(column, kinds[later:])
+    if sheet.chance(0.12):
+        blocks.customer(column)
+    column.rule(dashed)
+    sheet.random.choice(TABLES)(column)
+    sums(column, receipt=True)
+    for share, block in ((0.35, tax_summary), (0.05, blocks.barcode)):
+        if sheet.chance(share):
+            column.rule(dashed)
+            block(column)
+    _numbers(column, kinds[:later])
+    for _ in range(sheet.random.randint(0, 4)):
+        column.write(sheet.words("thanks"), side=side)
+    if sheet.chance(0.2):
+        _numbers(column, ["date", "time"])
 
 
-def left_receipt(bill: Bill, random: Random, draw_goods: DrawGoods = plain_goods) -> tuple[Canvas, int]:
-    """A left-aligned receipt with its number and date above the company or below the address."""
-    face = _face(random)
-    canvas = Canvas(random.randrange(800, 920, 8), _TALL)
-    y = 80
-    heading = _heading(bill, random)
-    cut = random.randrange(len(heading))
-    y = _pairs(canvas, (MARGIN, y), heading[:cut], face) + face.leading * bool(cut)
-    big = face.bold.scaled(1.2)
-    canvas.write((MARGIN, y), bill.company, big, "company")
-    y += big.leading
-    canvas.write((MARGIN, y), ", ".join(bill.address), face, "address")
-    y += face.leading
-    canvas.write((MARGIN, y), f"Tel {bill.phone}", face)
-    y = _pairs(canvas, (MARGIN, y + 2 * face.leading), heading[cut:], face)
-    y = draw_goods(canvas, bill, y, face)
-    y = _sums(canvas, bill, y, face, random)
-    return canvas, y + 2 * face.leading
+def _numbers(column: Column, kinds: list[str]) -> None:
+    """Numbers and dates of a receipt, often without their labels."""
+    if kinds:
+        (blocks.bare if column.sheet.chance(0.2) else blocks.pairs)(column, kinds)
 
 
-def split_receipt(bill: Bill, random: Random, draw_goods: DrawGoods = plain_goods) -> tuple[Canvas, int]:
-    """A receipt with the company on the left of its head, and number, date and time on the right."""
-    face = _face(random).scaled(0.92)
-    canvas = Canvas(random.randrange(920, 1000, 8), _TALL)
-    y = 90
-    canvas.write((MARGIN, y), bill.company, face.bold, "company")
-    # The address has its line to itself: OCR reads line by line, and a value has to be contiguous in reading order.
-    canvas.write((MARGIN, y + face.leading), ", ".join(bill.address), face, "address")
-    right = canvas.width - MARGIN
-    for line, (label, value, kind) in zip((0, 2, 3, 4), _heading(bill, random), strict=True):
-        row = y + line * face.leading
-        canvas.write_right((right, row), value, face, kind)
-        canvas.write_right((right - face.width(value + "  "), row), label, face)
-    y = draw_goods(canvas, bill, y + 6 * face.leading, face)
-    y = _sums(canvas, bill, y, face, random)
-    return canvas, y + 2 * face.leading
+def invoice(column: Column, of: str = "invoice") -> None:
+    """A head, the customer, numbers and dates, goods, sums beside or above how to pay, and a footer."""
+    sheet = column.sheet
+    _head(column, of)
+    kinds = ["date", *sheet.random.sample(_NUMBERS[of], sheet.random.randint(1, len(_NUMBERS[of])))]
+    _parties(column, sheet.random.sample(kinds, len(kinds)))
+    column.skip()
+    if sheet.chance(0.3):
+        blocks.paragraph(column, "sentences", 1)
+        column.skip()
+    (columns if sheet.chance(0.8) else sheet.random.choice(TABLES))(column)
+    if of != "delivery" or sheet.chance(0.3):
+        _below_goods(column)
+    _foot(column)
 
 
-def invoice(bill: Bill, random: Random, draw_goods: DrawGoods = plain_goods) -> tuple[Canvas, int]:
-    """An invoice: head, customer on the left, numbers and dates on the right, a table of goods, sums below."""
-    face = _face(random).scaled(0.88)
-    canvas = Canvas(random.randrange(920, 1000, 8), _TALL)
-    big = face.bold.scaled(1.4)
-    canvas.write((MARGIN, 90), bill.company, big, "company")
-    canvas.write((MARGIN, 90 + big.leading), ", ".join(bill.address), face.scaled(0.95), "address")
-    canvas.rule((MARGIN, 150), (canvas.width - MARGIN, 150), thickness=3)
-    y = 210
-    canvas.write((MARGIN, y), random.choice(("Invoice", "Bill", "Delivery note")), big)
-    y += round(1.3 * big.leading)
-    canvas.write((MARGIN, y), random.choice(("Bill to", "Customer", "Sold to")), face.bold)
-    canvas.write((MARGIN, y + face.leading), bill.name, face, "name")
-    canvas.write_block((MARGIN, y + 2 * face.leading), bill.home, face)
-    _pairs(canvas, (canvas.width * 0.53, y), _data(bill, random), face)
-    y = draw_goods(canvas, bill, y + 6 * face.leading, face)
-    canvas.rule((MARGIN, y - face.leading), (canvas.width - MARGIN, y - face.leading))
-    y = _sums(canvas, bill, y, face, random)
-    canvas.write((MARGIN, y + face.leading), f"Questions? Ask {bill.clerk} on {bill.phone}.", face)
-    return canvas, y + 3 * face.leading
+def _foot(column: Column) -> None:
+    """A footer below the last line, or at the bottom of the sheet."""
+    sheet = column.sheet
+    column.skip(sheet.random.choice((1, 2, 4)))
+    if sheet.chance(0.6):
+        column.y = max(column.y, _A4 * sheet.canvas.width - 9 * sheet.face.leading)
+    blocks.footer(column)
 
 
-def boxed_form(bill: Bill, random: Random) -> tuple[Canvas, int]:
-    """A form of framed cells with a small label above each value."""
-    face = _face(random)
-    canvas = Canvas(random.randrange(880, 1000, 8), _TALL)
-    y = _form_head(canvas, bill, face, random)
-    cells = [
-        (random.choice(("Name", "Full name", "Applicant", "Customer name")), bill.name, "name"),
-        *_data(bill, random),
-        ("Contact person", f"{bill.clerk}", ""),
-        ("Phone", bill.phone, ""),
-        (_total_label(random), _priced(bill, bill.total), "total"),
-        (random.choice(("Deposit", "Fee paid", "Tax")), bill.tax, ""),
-    ]
-    random.shuffle(cells)
-    half, high = (canvas.width - 2 * MARGIN) / 2, face.leading * 2.3
-    for index, (label, value, kind) in enumerate(cells):
-        x, top = MARGIN + index % 2 * half, y + index // 2 * high
-        canvas.frame((x, top), (x + half, top + high))
-        canvas.write((x + 14, top + face.leading * 0.8), label, face.scaled(0.8))
-        canvas.write((x + 14, top + face.leading * 1.8), value, face, kind)
-    y += round(high * -(-len(cells) // 2)) + 2 * face.leading
-    canvas.write((MARGIN, y), "Signature", face)
-    canvas.rule((MARGIN + 160, y), (MARGIN + 520, y))
-    return canvas, y + 2 * face.leading
+_NUMBERS = {
+    "invoice": [
+        "number", "due_date", "order_number", "order_date", "customer_number", "delivery_date", "payment_method",
+        "clerk",
+    ],
+    "delivery": ["delivery_number", "number", "order_number", "delivery_date", "customer_number", "clerk"],
+    "order": ["order_number", "number", "delivery_date", "customer_number", "clerk", "payment_method"],
+    "statement": ["customer_number", "number", "due_date", "currency", "clerk"],
+}  # fmt: skip
+"""Numbers and dates that a document may state, by its kind."""
 
 
-def lined_form(bill: Bill, random: Random) -> tuple[Canvas, int]:
-    """A form of rows with a label and a value on a line."""
-    face = _face(random)
-    canvas = Canvas(random.randrange(896, 960, 8), _TALL)
-    y = _form_head(canvas, bill, face, random) + face.leading
-    rows = [
-        (random.choice(("Name:", "Applicant:", "Member name:")), bill.name, "name"),
-        ("Home address:", ", ".join(bill.home), ""),
-        *_data(bill, random),
-        (_total_label(random) + ":", bill.total, "total"),
-        ("Of which tax:", bill.tax, ""),
-        ("Handled by:", bill.clerk, ""),
-    ]
-    start = MARGIN + max(face.bold.width(label) for label, _, _ in rows) + 24
-    step = round(face.leading * random.uniform(1.3, 1.7))
-    for label, value, kind in rows:
-        canvas.write((MARGIN, y), label, face.bold)
-        canvas.write((start + 8, y), value, face, kind)
-        canvas.rule((start, y + 8), (canvas.width - MARGIN, y + 8), thickness=1)
-        y += step
-    return canvas, y + face.leading
+def _head(column: Column, of: str) -> None:
+    """The company on either side or in the middle, with or without the title beside it, or a logo alone."""
+    sheet = column.sheet
+    large, style = sheet.random.choice((1.4, 1.8, 2.4)), sheet.random.randrange(5)
+    if style < 2:
+        parts = column.split(0.55)
+        blocks.company(parts[style], "left" if style == 0 else sheet.random.choice(("left", "right")))
+        blocks.title(parts[1 - style], of, "right" if style == 0 else "left", large)
+        column.below(parts)
+    elif style < 4:
+        if style == 2:
+            blocks.company(column, sheet.random.choice(_SIDES))
+        else:  # the company is in the footer
+            blocks.logo(column, sheet.random.choice(_SIDES))
+        column.skip()
+        blocks.title(column, of, sheet.random.choice(_SIDES), large)
+    else:
+        blocks.title(column, of, sheet.random.choice(_SIDES), large)
+        blocks.company(column, sheet.random.choice(_SIDES))
+    if sheet.chance(0.3):
+        column.rule()
+    column.skip(sheet.random.choice((0.5, 1, 2)))
 
 
-LAYOUTS: tuple[Layout, ...] = (centred_receipt, left_receipt, split_receipt, invoice, boxed_form, lined_form)
-WITH_GOODS = (centred_receipt, left_receipt, split_receipt, invoice)
-"""The layouts of `LAYOUTS` that draw goods."""
+def _parties(column: Column, kinds: list[str]) -> None:
+    """The customer on one side, numbers and dates or another address on the other side or below."""
+    sheet = column.sheet
+    parts = column.split(sheet.random.choice((0.45, 0.5, 0.6)))
+    at = 0 if sheet.chance(0.75) else 1
+    blocks.customer(parts[at])
+    beside = sheet.chance(0.6)
+    if beside:
+        sheet.random.choice((blocks.lines, blocks.aligned, blocks.aligned))(parts[1 - at], kinds)
+    elif sheet.chance(0.5):
+        blocks.ship_to(parts[1 - at])
+    column.below(parts)
+    if not beside:
+        column.skip()
+        sheet.random.choice((blocks.above, blocks.above, blocks.in_pairs, blocks.aligned))(column, kinds)
 
 
-def _face(random: Random) -> Face:
-    family = random.choice(FAMILIES)
-    # At the same size the fixed-width family is wider.
-    return Face(family, random.randint(20, 23) if family == "DejaVuSansMono" else random.randint(22, 26))
+def _below_goods(column: Column) -> None:
+    sheet = column.sheet
+    left, right = column.split(sheet.random.choice((0.4, 0.5)))
+    if sheet.chance(0.6):
+        sums(right, receipt=False)
+        if sheet.chance(0.5):
+            blocks.bank(left)
+        elif sheet.chance(0.5):
+            blocks.paragraph(left, "notes", 1)
+        column.below((left, right))
+    else:
+        sums(column, receipt=False)
+    column.skip()
+    if sheet.chance(0.2):
+        tax_summary(column)
+        column.skip()
+    if sheet.chance(0.6):
+        blocks.paragraph(column, "notes", sheet.random.randint(1, 3))
+    if sheet.chance(0.3):
+        blocks.bank(column)
 
 
-def _heading(bill: Bill, random: Random) -> list[tuple[str, str, str]]:
-    """Label, value and entity type of each row in the head of a receipt, in random order."""
-    rows = [
-        (random.choice(("Receipt No:", "Invoice No:", "Bill No:", "Doc No:")), bill.number, "number"),
-        (random.choice(("Date:", "Date of sale:", "Issued:")), bill.date, "date"),
-        (random.choice(("Time:", "At:")), bill.time, ""),
-        (random.choice(("Cashier:", "Served by:", "Clerk:")), bill.clerk, ""),
-    ]
-    random.shuffle(rows)
-    return rows
+def order(column: Column) -> None:
+    """An order, an offer or a confirmation, as an invoice."""
+    invoice(column, "order")
 
 
-def _data(bill: Bill, random: Random) -> list[tuple[str, str, str]]:
-    """Label, value and entity type of each numbered or dated item of a form or invoice, in random order."""
-    rows = [
-        (random.choice(("Document No", "Invoice No", "Form No", "Reference No")), bill.number, "number"),
-        (random.choice(("Date", "Date of issue", "Issued on")), bill.date, "date"),
-        (random.choice(("Due date", "Valid until", "Pay before")), bill.due, ""),
-        (random.choice(("Order No", "Member No", "Account")), bill.order, ""),
-    ]
-    random.shuffle(rows)
-    return rows
+def delivery(column: Column) -> None:
+    """A delivery note, as an invoice, mostly without sums."""
+    invoice(column, "delivery")
 
 
-def _total_label(random: Random) -> str:
-    return random.choice(("Total", "Total due", "Amount due", "Grand total"))
+def statement(column: Column) -> None:
+    """A head, the customer, entries with dates and balances, and what is due."""
+    sheet = column.sheet
+    _head(column, "statement")
+    kinds = ["date", *sheet.random.sample(_NUMBERS["statement"], sheet.random.randint(1, 4))]
+    _parties(column, sheet.random.sample(kinds, len(kinds)))
+    column.skip()
+    account(column)
+    blocks.pairs(column.split(0.5)[1] if sheet.chance(0.5) else column, ["total"])
+    column.skip(3)
+    blocks.paragraph(column, "notes", 2)
+    _foot(column)
 
 
-def _priced(bill: Bill, value: str) -> str:
-    """An amount with its currency sign. Currency codes are drawn as separate words."""
-    return f"${value}" if bill.currency == "$" else value
+def letter(column: Column) -> None:
+    """A head, the customer, the date, and sentences that state values."""
+    sheet = column.sheet
+    blocks.company(column, sheet.random.choice(_SIDES))
+    column.skip(2)
+    parts = column.split(0.55)
+    blocks.customer(parts[0])
+    if sheet.chance(0.5):
+        blocks.lines(parts[1], sheet.random.sample(["customer_number", "number", "clerk", "phone", "email"], 2))
+    column.below(parts)
+    column.skip()
+    city = sheet.random.choice(sheet.bill.country.cities).split("|")[0]
+    dated = [(f"{city},", ""), *sheet.value("date")] if sheet.chance(0.5) else sheet.labelled("date")
+    column.write(dated, side=sheet.random.choice(_SIDES))
+    column.skip()
+    column.write(sheet.random.choice(sheet.bill.phrases["titles"]["order"]), sheet.face.bold)
+    column.skip()
+    column.write(blocks.filled(sheet, sheet.words("greetings")))
+    for _ in range(sheet.random.randint(1, 3)):
+        column.skip(0.5)
+        blocks.paragraph(column, "sentences", sheet.random.randint(2, 4))
+    column.skip()
+    column.write(sheet.words("closings"))
+    column.skip(2)
+    column.write([(sheet.bill.values["clerk"], "clerk")])
+    _foot(column)
 
 
-def _form_head(canvas: Canvas, bill: Bill, face: Face, random: Random) -> int:
-    big = face.bold.scaled(1.3)
-    canvas.write_centred(90, [bill.company], big, "company")
-    canvas.write_centred(90 + big.leading, [", ".join(bill.address)], face, "address")
-    y = 90 + big.leading + 2 * face.leading
-    canvas.write_centred(
-        y,
-        [random.choice(("Registration Form", "Application Form", "Order Form", "Membership Form"))],
-        face.bold.scaled(1.15),
+def form(column: Column) -> None:
+    """A title, the company or not, and entries in sections, on lines or in frames."""
+    sheet = column.sheet
+    if sheet.chance(0.8):
+        blocks.company(column, sheet.random.choice(_SIDES))
+        column.skip()
+    blocks.title(column, "form", sheet.random.choice(_SIDES), 1.4)
+    column.skip()
+    kinds = sheet.pending(
+        "date", "name", "customer_address", "number", "phone", "email", "total", "due_date", "order_number", "tax",
+        "customer_number", "clerk", "payment_method", "currency", "delivery_date",
+    )[: sheet.random.randint(6, 12)]  # fmt: skip
+    while kinds:
+        part = kinds[: sheet.random.randint(3, 6)]
+        kinds = kinds[len(part) :]
+        if sheet.chance(0.5):
+            column.write(sheet.words("sections"), sheet.face.bold)
+            column.skip(0.3)
+        sheet.random.choice((blocks.above, blocks.entries, blocks.entries, blocks.aligned))(column, part)
+        column.skip()
+    if sheet.chance(0.5):
+        blocks.paragraph(column, "notes", 1)
+
+
+LAYOUTS: tuple[tuple[Layout, float], ...] = (
+    (receipt, 0.45), (invoice, 0.27), (form, 0.08), (letter, 0.07), (statement, 0.05), (order, 0.04), (delivery, 0.04),
+)  # fmt: skip
+"""All kinds of documents and their shares of pages."""
+WITH_GOODS: tuple[Layout, ...] = (receipt, receipt, invoice, order)
+"""The kinds that draw goods and sums."""
+
+
+def draw(random: Random, layout: Layout, itemised: bool = False) -> tuple[Canvas, int]:
+    """A page of one kind; returns it with the used height in pixels."""
+    narrow = layout is receipt
+    width = random.randrange(560, 1000, 8) if narrow else random.randrange(1000, 1300, 8)
+    family = random.choice(("DejaVuSansMono", "DejaVuSansMono", *FAMILIES) if narrow else FAMILIES)
+    columns_of_text = random.uniform(30, 46) if narrow else random.uniform(60, 85)
+    canvas = Canvas(width, _TALL, printer(random, upper=0.6 if narrow else 0.08))
+    margin = width * random.uniform(0.03, 0.1)
+    size = round((width - 2 * margin) / columns_of_text / Face(family, 100).width("n") * 100)
+    sheet = Sheet(
+        canvas=canvas,
+        bill=invent_bill(random),
+        random=random,
+        face=Face(family, max(size, 13)),
+        end=random.choice((":", ":", " :", "", "", " -")),
+        upper=random.random() < 0.15,
+        itemised=itemised,
     )
-    return y + face.leading
-
-
-def _pairs(canvas: Canvas, at: tuple[float, float], rows: list[tuple[str, str, str]], face: Face) -> int:
-    """Draw labels with values in a second column; returns the position of the next line."""
-    x, y = at
-    column = x + max((face.width(label) for label, _, _ in rows), default=0) + 20
-    for label, value, kind in rows:
-        canvas.write((x, y), label, face)
-        canvas.write((column, y), value, face, kind)
-        y += face.leading
-    return round(y)
-
-
-def _sums(canvas: Canvas, bill: Bill, y: int, face: Face, random: Random) -> int:
-    right = canvas.width - MARGIN
-    left = random.choice((MARGIN, right - face.bold.scaled(1.1).width("GRAND TOTAL   EUR   0000.00")))
-    total = _total_label(random)
-    rows = [
-        (random.choice(("Subtotal", "Net amount", "Sub total")), bill.subtotal, ""),
-        (random.choice(("Tax", "VAT", "GST")), bill.tax, ""),
-        (total.upper() if random.random() < 0.4 else total, bill.total, "total"),
-    ]
-    if bill.other_total:
-        rows.append((f"Total {bill.other_currency}", bill.other_total, ""))
+    column = Column(sheet, margin, width - margin, 60 + random.uniform(0, 60))
+    layout(column)
+    canvas.values = {kind: canvas.letters(sheet.bill.values[kind].replace("\n", " ")) for kind in sheet.printed}
+    if narrow and random.random() < 0.15:
+        blocks.stamp(sheet, (width * random.uniform(0.4, 0.8), column.y * random.uniform(0.6, 0.9)))
     if random.random() < 0.6:
-        rows += [(random.choice(("Cash", "Paid", "Card")), bill.cash, ""), ("Change", bill.change, "")]
-    for label, value, kind in rows:
-        weight = face.bold.scaled(1.1) if kind else face
-        canvas.write((left, y), label, weight)
-        shown = _priced(bill, value)
-        canvas.write_right((right, y), shown, weight, kind)
-        if bill.currency not in ("", "$") and value != bill.other_total:
-            canvas.write_right((right - weight.width(shown + "  "), y), bill.currency, weight)
-        y += weight.leading
-    return y
+        canvas.marks = by_rows(canvas.marks)
+    used = round(column.y + random.uniform(20, 120))
+    return canvas, used if narrow or random.random() < 0.3 else max(used, round(_A4 * width))

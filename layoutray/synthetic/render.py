@@ -1,8 +1,8 @@
 """Generate receipts, invoices and forms with known fields, for the demo and for tests.
 
     <root>/index.json               {"train": [key, …], "dev": […], "test": […]}, a random split of 70/10/20
-    <root>/images/<key>.png         8-bit grey, 800-1000 pixels wide
-    <root>/annotations/<key>.json   {"words": [{"text", "box" (pixels), "tag" (IOB2), "line"}], "fields": {type: value}}
+    <root>/images/<key>.png         8-bit grey
+    <root>/annotations/<key>.json   {"words": [{"text", "box" (pixels), "tag" (IOB2), "line"}], "fields": {kind: value}}
 
 A word of a line item also has "group", the number of the item on its page. Line items, and the entities of forms, are
 not in "fields".
@@ -19,40 +19,33 @@ from typing import Any
 
 from PIL import Image
 
-from layoutray.document.tags import spans
+from layoutray.document.tags import split_tag
 from layoutray.errors import InputError
 from layoutray.store import shards, sources
-from layoutray.synthetic.canvas import Canvas, scanned
-from layoutray.synthetic.items import invent_order, ordered
-from layoutray.synthetic.layouts import FIELDS, LAYOUTS, WITH_GOODS
-from layoutray.synthetic.tables import TABLES
-from layoutray.synthetic.text import invent_bill
+from layoutray.synthetic.canvas import Canvas
+from layoutray.synthetic.layouts import LAYOUTS, WITH_GOODS, draw
+from layoutray.synthetic.scan import scanned
 
 Draw = Callable[[Random], tuple[Canvas, int]]
 """Draws a page with random content; returns it with the used height in pixels."""
 
 
 def bill(random: Random) -> tuple[Canvas, int]:
-    """A receipt, an invoice or a form; its goods, if it has any, are no entities."""
-    return random.choice(LAYOUTS)(invent_bill(random), random)
+    """A document of any kind; its goods, if it has any, are no entities."""
+    layouts, shares = zip(*LAYOUTS, strict=True)
+    return draw(random, random.choices(layouts, shares)[0])
 
 
 def itemised_bill(random: Random) -> tuple[Canvas, int]:
     """A receipt or an invoice whose goods are line items."""
-    order = invent_order(random)
-    layout, table = random.choice(WITH_GOODS), random.choice(TABLES)
-    return layout(
-        ordered(invent_bill(random), order, random),
-        random,
-        lambda canvas, _, y, face: table(canvas, order, y, face, random),
-    )
+    return draw(random, random.choice(WITH_GOODS), itemised=True)
 
 
-def render_set(root: str | Path, count: int, seed: int, draw: Draw = bill) -> None:
+def render_set(root: str | Path, count: int, seed: int, page: Draw = bill) -> None:
     """Write `count` pages below a folder or address. The index is written last; a set with an index is complete.
 
     Args:
-        draw: draws each page.
+        page: draws each page.
 
     Raises:
         InputError: if `count` is below three, which cannot be split into train, dev and test.
@@ -62,7 +55,7 @@ def render_set(root: str | Path, count: int, seed: int, draw: Draw = bill) -> No
     keys = [f"{number:05}" for number in range(count)]
     for number, key in enumerate(keys):
         # A page depends only on the seed and its number: a larger set starts with the pages of a smaller one.
-        image, annotation = render_page(Random(f"{seed}/{number}"), draw)
+        image, annotation = render_page(Random(f"{seed}/{number}"), page)
         png = io.BytesIO()
         image.save(png, "PNG", compress_level=1)
         shards.write_bytes(png.getvalue(), sources.join(root, "images"), f"{key}.png")
@@ -70,9 +63,9 @@ def render_set(root: str | Path, count: int, seed: int, draw: Draw = bill) -> No
     shards.write_bytes(json.dumps(_splits(keys, Random(seed)), indent=1).encode(), str(root), "index.json")
 
 
-def render_page(random: Random, draw: Draw = bill) -> tuple[Image.Image, dict[str, Any]]:
+def render_page(random: Random, page: Draw = bill) -> tuple[Image.Image, dict[str, Any]]:
     """One page and the content of its annotation file."""
-    canvas, height = draw(random)
+    canvas, height = page(random)
     used = canvas.image.crop((0, 0, canvas.width, min(height, canvas.image.height)))
     image, marks = scanned(used, canvas.marks, random)
     words = [
@@ -80,11 +73,8 @@ def render_page(random: Random, draw: Draw = bill) -> tuple[Image.Image, dict[st
         | ({} if mark.group is None else {"group": mark.group})
         for mark in marks
     ]
-    fields = {
-        kind: " ".join(mark.text for mark in marks[start:end])
-        for kind, start, end in spans([mark.tag for mark in marks])
-        if kind in FIELDS
-    }
+    kinds = {split_tag(mark.tag)[1] for mark in marks}
+    fields = {kind: value for kind, value in canvas.values.items() if kind in kinds}
     return image, {"words": words, "fields": fields}
 
 

@@ -4,74 +4,79 @@ A table sets `Canvas.record` while it draws an item, so that all entities of the
 `item.name`, `item.count`, `item.unit_price`, `item.price` (before the discount) and `item.discount`. The words of each
 stand next to each other in reading order, because OCR reads line by line: a name of several lines has nothing on its
 left, and its figures are beside its last line, above or below it.
+
+On a page that is not `Sheet.itemised`, the same words are no entities.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from random import Random
 
-from layoutray.synthetic.canvas import Canvas, Face, wrapped
-from layoutray.synthetic.items import LineItem, Order
+from layoutray.synthetic.canvas import Face, wrapped
+from layoutray.synthetic.items import LineItem
+from layoutray.synthetic.sheet import Column, Sheet
 
-MARGIN = 60
-"""Left and right of all text, in pixels."""
-
-Table = Callable[[Canvas, Order, int, Face, Random], int]
-"""Draws the items of an order below a position; returns the position of the next line."""
+Table = Callable[[Column], None]
+"""Draws the items of the sheet's document into a column."""
 
 
-def columns(canvas: Canvas, order: Order, y: int, face: Face, random: Random) -> int:
+def columns(column: Column) -> None:
     """A heading, and a row for each item, with columns in any order."""
-    grid = _grid(canvas, order, face, random)
-    sparse = random.choice((0, 0, face.leading // 2))
-    y += face.leading
-    headings = [(column.heading, "") for column in grid.columns]
-    _draw_row(canvas, grid, y, ([random.choice(("Item", "Goods", "Article"))], "", headings), face.bold)
-    canvas.rule((MARGIN, y + 10), (canvas.width - MARGIN, y + 10))
-    y += round(face.leading * 1.2)
+    sheet, order = column.sheet, column.sheet.bill.order
+    grid = _grid(column)
+    sparse = sheet.random.choice((0.0, 0.0, 0.5))
+    ruled = sheet.random.choice(("", "line", "dashes", "rows"))
+    _draw_row(
+        column, grid, ([_heading(sheet, "item")], "", [(one.heading, "") for one in grid.columns]), sheet.face.bold
+    )
+    if ruled:
+        column.rule(dashed=ruled == "dashes")
+    column.skip(0.3)
     for number, item in enumerate(order.items):
-        canvas.record = number
-        cells = [(column.texts[number], column.kind) for column in grid.columns]
-        y = _draw_row(canvas, grid, y, (grid.names[number], "item.name", cells), face)
+        sheet.canvas.record = number
+        cells = [(one.texts[number], one.kind) for one in grid.columns]
+        _draw_row(column, grid, (grid.names[number], "item.name", cells), sheet.face)
         if item.discount and "item.discount" not in grid.ends_of:
-            y = _discount(canvas, order, item, (grid.left, grid.ends_of["item.price"], y), face)
-        y += sparse
-    return _closed(canvas, y, face)
+            _discount(column, item, (grid.left, grid.ends_of["item.price"]))
+        if ruled == "rows":
+            column.rule()
+        column.skip(sparse)
+    _close(column, dashed=ruled == "dashes")
 
 
-def names_above(canvas: Canvas, order: Order, y: int, face: Face, random: Random) -> int:
+def names_above(column: Column) -> None:
     """The name of each item with its price beside or below it, and count and unit price below the name."""
-    write_count, beside, skips = _count_style(random), random.random() < 0.6, random.random() < 0.5
-    y += face.leading
-    for number, item in enumerate(order.items):
-        canvas.record = number
-        y = _name(canvas, order, item, y, face)
+    sheet, face = column.sheet, column.sheet.face
+    write_count, beside, skips = _count_style(sheet), sheet.chance(0.6), sheet.chance(0.5)
+    for number, item in enumerate(sheet.bill.order.items):
+        sheet.canvas.record = number
+        _name(column, item)
         if beside:
-            _price(canvas, order, item, y, face)
-        y += face.leading
+            _price(column, item)
+        column.skip()
         if not (skips and beside and item.count == 1):
-            write_count(canvas, order, item, (MARGIN + 3 * face.size, y), face)
+            write_count(column, item, column.left + 3 * face.size)
             if not beside:
-                _price(canvas, order, item, y, face)
-            y += face.leading
+                _price(column, item)
+            column.skip()
         if item.discount:
-            y = _discount(canvas, order, item, (MARGIN, canvas.width - MARGIN, y), face)
-    return _closed(canvas, y, face)
+            _discount(column, item, (column.left, column.right))
+    _close(column, dashed=sheet.chance(0.5))
 
 
-def names_below(canvas: Canvas, order: Order, y: int, face: Face, random: Random) -> int:
+def names_below(column: Column) -> None:
     """Count and unit price of each item above its name, which has the price beside it."""
-    write_count = _count_style(random)
-    y += face.leading
-    for number, item in enumerate(order.items):
-        canvas.record = number
-        write_count(canvas, order, item, (MARGIN, y), face)
-        y = _name(canvas, order, item, y + face.leading, face)
-        _price(canvas, order, item, y, face)
-        y += face.leading
+    sheet = column.sheet
+    write_count = _count_style(sheet)
+    for number, item in enumerate(sheet.bill.order.items):
+        sheet.canvas.record = number
+        write_count(column, item, column.left)
+        column.skip()
+        _name(column, item)
+        _price(column, item)
+        column.skip()
         if item.discount:
-            y = _discount(canvas, order, item, (MARGIN, canvas.width - MARGIN, y), face)
-    return _closed(canvas, y, face)
+            _discount(column, item, (column.left, column.right))
+    _close(column, dashed=sheet.chance(0.5))
 
 
 TABLES: tuple[Table, ...] = (columns, names_above, names_below)
@@ -121,110 +126,128 @@ class _Grid:
         return {column.kind: end for column, end in zip(self.columns, self.ends, strict=True)}
 
 
-def _grid(canvas: Canvas, order: Order, face: Face, random: Random) -> _Grid:
-    room = canvas.width - 2 * MARGIN
-    found = _fitting(_columns(order, random), order, room, face)
-    room -= sum(column.width(face) for column in found)
-    names = [wrapped(item.name, face, room) for item in order.items]
-    name_at = random.randint(0, len(found)) if all(len(lines) == 1 for lines in names) else 0
-    widths = [column.width(face) for column in found]
-    left = MARGIN + sum(widths[:name_at])
-    ends = [MARGIN + sum(widths[: number + 1]) - _gap(face) for number in range(name_at)]
+def _grid(column: Column) -> _Grid:
+    sheet, face = column.sheet, column.sheet.face
+    heading = sheet.bill.phrases["columns"]["item"]
+    names = [sheet.canvas.letters(item.name) for item in sheet.bill.order.items]
+    needed = max(face.width(word) for name in [*names, *map(str.upper, heading)] for word in name.split())
+    found = _fitting(_columns(sheet), column.room - needed, face)
+    widths = [one.width(face) for one in found]
+    room = column.room - sum(widths)
+    lines = [wrapped(name, face, room) for name in names]
+    name_at = sheet.random.randint(0, len(found)) if all(len(name) == 1 for name in lines) else 0
+    left = column.left + sum(widths[:name_at])
+    ends = [column.left + sum(widths[: number + 1]) - _gap(face) for number in range(name_at)]
     ends += [left + room + sum(widths[name_at : number + 1]) for number in range(name_at, len(found))]
-    return _Grid(columns=found, name_at=name_at, left=left, ends=ends, names=names)
+    return _Grid(columns=found, name_at=name_at, left=left, ends=ends, names=lines)
 
 
-def _columns(order: Order, random: Random) -> list[_Column]:
+def _columns(sheet: Sheet) -> list[_Column]:
     """The columns of figures in random order: always the price, and some of the others."""
-    items, written = order.items, order.currency.written
+    order, random = sheet.bill.order, sheet.random
+    items, written = order.items, order.written
     sign = random.choice((1, -1))
     count = random.choice(("{}", "{}", "{}x", "x{}"))
-    code, other = order.currency.code, order.other.code if order.other else ""
+    code = random.choice(("", f" {order.currency.code}"))
+    other = order.other.code if order.other else ""
     choice = [
-        (0.85, ("Qty", "Quantity", "No."), "item.count", [count.format(item.count) for item in items]),
-        (0.6, ("Unit", "Each", "Unit price"), "item.unit_price", [written(item.unit_price) for item in items]),
+        (0.85, _heading(sheet, "count"), "item.count", [count.format(item.count) for item in items]),
+        (0.6, _heading(sheet, "unit_price"), "item.unit_price", [written(item.unit_price) for item in items]),
         (
             0.5,
-            ("Disc.", "Less"),
+            _heading(sheet, "discount"),
             "item.discount",
             [written(sign * one.discount) if one.discount else "" for one in items],
         ),
-        (1.0, (f"Sum {code}", code, "Amount"), "item.price", [written(item.price) for item in items]),
-        (0.25, ("Code", "Art. No"), "", [item.code for item in items]),
-        (0.7, (f"Sum {other}", other), "", [order.converted(item.price) for item in items]),
+        (1.0, _heading(sheet, "price") + code, "item.price", [written(item.price) for item in items]),
+        (0.25, _heading(sheet, "code"), "", [item.code for item in items]),
+        (0.7, f"{_heading(sheet, 'price')} {other}", "", [order.converted(item.price) for item in items]),
     ]
+    letters = sheet.canvas.letters
     chosen = [
-        _Column(random.choice(headings), kind, texts)
-        for share, headings, kind, texts in choice
+        _Column(letters(heading), kind, list(map(letters, texts)))
+        for share, heading, kind, texts in choice
         if random.random() < share and any(texts)
     ]
     random.shuffle(chosen)
     return chosen
 
 
-def _fitting(found: Sequence[_Column], order: Order, room: float, face: Face) -> list[_Column]:
-    """The columns that leave room for the longest word of a name; others are left out, the dispensable ones first."""
-    needed = max(face.width(word) for item in order.items for word in [*item.name.split(), "Description"])
+def _heading(sheet: Sheet, name: str) -> str:
+    heading = sheet.random.choice(sheet.bill.phrases["columns"][name])
+    return heading.upper() if sheet.upper else heading
+
+
+def _fitting(found: Sequence[_Column], room: float, face: Face) -> list[_Column]:
+    """The columns that fit into `room` pixels; others are left out, the dispensable ones first."""
     dispensable = ["", "item.discount", "item.unit_price", "item.count"]
     left = list(found)
-    while room - sum(column.width(face) for column in left) < needed:
+    while sum(column.width(face) for column in left) > room and len(left) > 1:
         first = min((column for column in left if column.kind in dispensable), key=lambda c: dispensable.index(c.kind))
         left.remove(first)
     return left
 
 
-def _draw_row(canvas: Canvas, grid: _Grid, y: int, row: _Row, face: Face) -> int:
-    """Draw a row, with its cells beside the last line of its name; returns the position of the next line."""
-    name, name_kind, texts = row
-    last = y + (len(name) - 1) * face.leading
+def _draw_row(column: Column, grid: _Grid, row: _Row, face: Face) -> None:
+    """Draw a row, with its cells beside the last line of its name."""
+    canvas, (name, name_kind, texts) = column.sheet.canvas, row
+    last = column.y + (len(name) - 1) * face.leading
     cells = [*zip(grid.ends, texts, strict=True)]
     for end, (text, kind) in cells[: grid.name_at]:
-        canvas.write_right((end, last), text, face, kind)
-    canvas.write_block((grid.left, y), name, face, name_kind)
+        canvas.write_right((end, last), text, face, _of_items(column.sheet, kind))
+    canvas.write_block((grid.left, column.y), name, face, _of_items(column.sheet, name_kind))
     for end, (text, kind) in cells[grid.name_at :]:
-        canvas.write_right((end, last), text, face, kind)
-    return last + face.leading
+        canvas.write_right((end, last), text, face, _of_items(column.sheet, kind))
+    column.y = last + face.leading
 
 
-def _name(canvas: Canvas, order: Order, item: LineItem, y: int, face: Face) -> int:
-    """Draw a name that leaves room for the price beside it; returns the position of its last line."""
-    price = face.width(order.currency.written(item.price)) + _gap(face)
-    lines = wrapped(item.name, face, canvas.width - 2 * MARGIN - price)
-    canvas.write_block((MARGIN, y), lines, face, "item.name")
-    return y + (len(lines) - 1) * face.leading
+def _of_items(sheet: Sheet, kind: str) -> str:
+    return kind if sheet.itemised else ""
 
 
-def _price(canvas: Canvas, order: Order, item: LineItem, y: int, face: Face) -> None:
-    canvas.write_right((canvas.width - MARGIN, y), order.currency.written(item.price), face, "item.price")
+def _name(column: Column, item: LineItem) -> None:
+    """Write a name that leaves room for the price beside it; the present line is then its last one."""
+    sheet = column.sheet
+    price = sheet.face.width(sheet.bill.order.written(item.price)) + _gap(sheet.face)
+    lines = wrapped(sheet.canvas.letters(item.name), sheet.face, column.room - price)
+    sheet.canvas.write_block((column.left, column.y), lines, sheet.face, _of_items(sheet, "item.name"))
+    column.skip(len(lines) - 1)
 
 
-def _discount(canvas: Canvas, order: Order, item: LineItem, at: tuple[float, float, int], face: Face) -> int:
-    """Draw a line with the discount; `at` has the left end of its label, the right end of its amount, and the line."""
-    left, right, y = at
-    label = f"Discount {item.percent}%" if item.percent else "Discount"
-    canvas.write((left + face.size, y), label, face)
-    canvas.write_right((right, y), order.currency.written(-item.discount), face, "item.discount")
-    return y + face.leading
+def _price(column: Column, item: LineItem) -> None:
+    sheet = column.sheet
+    price = sheet.bill.order.written(item.price)
+    sheet.canvas.write_right((column.right, column.y), price, sheet.face, _of_items(sheet, "item.price"))
 
 
-def _count_style(random: Random) -> Callable[[Canvas, Order, LineItem, tuple[float, float], Face], None]:
+def _discount(column: Column, item: LineItem, between: tuple[float, float]) -> None:
+    """Write a line with the discount: its label from the left, its amount to the right."""
+    sheet, order = column.sheet, column.sheet.bill.order
+    left, right = between
+    label = f"{order.discount} {item.percent}%" if item.percent else order.discount
+    sheet.canvas.write((left + sheet.face.size, column.y), label, sheet.face)
+    amount = order.written(-item.discount)
+    sheet.canvas.write_right((right, column.y), amount, sheet.face, _of_items(sheet, "item.discount"))
+    column.skip()
+
+
+def _count_style(sheet: Sheet) -> Callable[[Column, LineItem, float], None]:
     """How a page prints count and unit price on a line: `2 x 1.50`, `2x 1.50` or `2 @ 1.50`."""
-    count, sign = random.choice((("{}", "x"), ("{}x", ""), ("{}", "@")))
+    count, sign = sheet.random.choice((("{}", "x"), ("{}x", ""), ("{}", "@")))
 
-    def write(canvas: Canvas, order: Order, item: LineItem, at: tuple[float, float], face: Face) -> None:
-        x, y = at
-        price = order.currency.written(item.unit_price)
+    def write(column: Column, item: LineItem, x: float) -> None:
+        price, letters = sheet.bill.order.written(item.unit_price), sheet.canvas.letters
         for text, kind in ((count.format(item.count), "item.count"), (sign, ""), (price, "item.unit_price")):
-            canvas.write((x, y), text, face, kind)
-            x += face.width(text + " ") if text else 0
+            sheet.canvas.write((x, column.y), text, sheet.face, _of_items(sheet, kind))
+            x += sheet.face.width(letters(text) + " ") if text else 0
 
     return write
 
 
-def _closed(canvas: Canvas, y: int, face: Face) -> int:
-    canvas.record = None
-    canvas.rule((MARGIN, y - face.size // 2), (canvas.width - MARGIN, y - face.size // 2))
-    return y + face.leading
+def _close(column: Column, *, dashed: bool) -> None:
+    column.sheet.canvas.record = None
+    column.rule(dashed)
+    column.skip()
 
 
 def _gap(face: Face) -> float:

@@ -10,9 +10,8 @@ from layoutray.document.tags import spans
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.metrics.word_recall import word_recall
 from layoutray.readers import load
-from layoutray.synthetic.layouts import FIELDS, LAYOUTS
 from layoutray.synthetic.render import render_page, render_set
-from layoutray.synthetic.text import invent_bill
+from layoutray.synthetic.sheet import FIELDS
 from tests.readers.native import items, put, tags
 
 READER = load("synthetic")
@@ -45,59 +44,38 @@ def test_splits_are_stated_and_none_is_empty(root: Path, tmp_path: Path) -> None
     assert {split for split, _ in items(READER, tmp_path)} == {"train", "dev", "test"}
 
 
-def test_pages_are_grey_and_wide_enough(root: Path) -> None:
+def test_pages_are_grey(root: Path) -> None:
     for item in items(READER, root).values():
         with Image.open(item.image) as picture:
             assert picture.mode == "L"
-            assert 800 <= picture.width <= 1000
+            assert picture.width >= 400
 
 
-def test_each_entity_stands_once_and_says_its_field(root: Path) -> None:
+def test_fields_are_what_the_page_prints_and_tags(root: Path) -> None:
+    found: set[str] = set()
     for item in items(READER, root).values():
         truth = READER.read(item)
         words = [word.text for word in truth.pages[0].words]
-        found = [(kind, " ".join(words[start:end])) for kind, start, end in spans(tags(truth))]
-        fields = [(field.name, field.value) for field in truth.document.fields]
-        assert sorted(found) == sorted(fields)
-        kinds = {kind for kind, _ in found}
-        assert {"company", "date", "total", "address", "number"} <= kinds <= set(FIELDS)
+        printed: dict[str, set[str]] = {}
+        for kind, start, end in spans(tags(truth)):
+            printed.setdefault(kind, set()).add(" ".join(words[start:end]))
+        fields = {field.name: field.value for field in truth.document.fields}
+        assert fields.keys() == printed.keys() <= set(FIELDS)
+        assert all(value in " ".join(printed[kind]) for kind, value in fields.items()), (fields, printed)
+        found |= fields.keys()
+    assert {"company", "address", "date", "total", "name", "customer_address", "iban", "tax_number"} <= found
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_boxes_hold_the_ink_of_their_words(seed: int) -> None:
     image, annotation = render_page(Random(seed))
     pixels = np.asarray(image).astype(int)
-    paper = int(np.median(pixels))
     for word in annotation["words"]:
         x0, y0, x1, y1 = (round(side) for side in word["box"])
         assert 0 <= x0 < x1 <= image.width
         assert 0 <= y0 < y1 <= image.height
-        assert pixels[y0:y1, x0:x1].min() < paper - 100, word
-
-
-@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
-@pytest.mark.parametrize("seed", range(20))
-def test_no_word_overlaps_another_or_leaves_the_sheet(layout: object, seed: int) -> None:
-    assert callable(layout)
-    random = Random(seed)
-    canvas, height = layout(invent_bill(random), random)
-    boxes = np.array([mark.box for mark in canvas.marks])
-    assert boxes.min() >= 0
-    assert boxes[:, 2].max() <= canvas.width
-    assert boxes[:, 3].max() <= min(height, canvas.image.height)
-    wide = np.minimum(boxes[:, None, 2], boxes[None, :, 2]) - np.maximum(boxes[:, None, 0], boxes[None, :, 0])
-    high = np.minimum(boxes[:, None, 3], boxes[None, :, 3]) - np.maximum(boxes[:, None, 1], boxes[None, :, 1])
-    shared = np.maximum(wide, 0) * np.maximum(high, 0)
-    np.fill_diagonal(shared, 0)
-    assert shared.max() == 0
-
-
-def test_sums_add_up() -> None:
-    for seed in range(50):
-        bill = invent_bill(Random(seed))
-        assert sum(float(good.amount) for good in bill.goods) == pytest.approx(float(bill.subtotal))
-        assert float(bill.subtotal) + float(bill.tax) == pytest.approx(float(bill.total))
-        assert float(bill.cash) - float(bill.total) == pytest.approx(float(bill.change))
+        box = pixels[y0:y1, x0:x1]
+        assert word["text"] in "-.:_|" or box.max() - box.min() > 40, word
 
 
 @pytest.mark.ocr
@@ -112,7 +90,7 @@ def test_ocr_reads_the_pages(root: Path, psm: int) -> None:
                 engine.SetImage(picture)
             seen = engine.GetUTF8Text().split()
             recalls.append(word_recall(seen, [word.text for word in READER.read(item).pages[0].words])[0])
-    assert sum(recalls) / len(recalls) > 0.95
+    assert sum(recalls) / len(recalls) > 0.85
 
 
 def test_too_few_pages_are_refused(tmp_path: Path) -> None:
