@@ -53,7 +53,7 @@ STAGES = (
         "evaluate calibrate promote rollback select picture benchmark",
         "evaluation metrics active_learning report",
     ),
-    Stage("answer", "answers", "predict serve keys", "inference serving"),
+    Stage("answer", "answers", "answer predict serve keys", "inference serving"),
     Stage("correct", "truth", "review export", "review formats"),
 )
 BASES = (

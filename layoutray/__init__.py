@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from layoutray.api import load_extractor, open_pages, read_pages, serve
+    from layoutray.cli.answer import answer
     from layoutray.cli.encode import encode
     from layoutray.cli.evaluate import measure as evaluate
     from layoutray.cli.ingest import ingest
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "__version__",
+    "answer",
     "encode",
     "evaluate",
     "finetune",
@@ -45,6 +47,7 @@ __all__ = [
 ]
 
 PLACES = {
+    "answer": "cli.answer:answer",
     "encode": "cli.encode:encode",
     "evaluate": "cli.evaluate:measure",
     "finetune": "cli.train:train",

@@ -59,7 +59,7 @@ class DocumentModel:
 
 async def _answer(answerer: InProcess, row: Mapping[Any, Any]) -> dict[str, Any]:
     try:
-        answered = await answerer.answer(_document(row), await answerer.model())
+        answered = await answerer.answer(_document(row), (await answerer.model()).asking(""))
         return answered.response.model_dump(mode="json", exclude_none=True)
     except ApiError as error:
         return error.body()

@@ -103,6 +103,7 @@ class Batch(_HasTensors):
         neighbours: edges of the word graph: the neighbours of each word on the page, nearest first, padded with -1.
         page_sizes: width and height of each window's page, in pixels.
         packing: for encoders that can compute the real tokens alone (`PacksTokens`); None lets them compute padding.
+        names: of what the windows are asked for, for a head that reads names.
     """
 
     input_ids: Int[Tensor, "batch length"]
@@ -113,6 +114,22 @@ class Batch(_HasTensors):
     neighbours: Int[Tensor, "batch words 8"] | None = None
     page_sizes: Int[Tensor, "batch 2"] | None = None
     packing: Packing | None = None
+    names: "Names | None" = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names(_HasTensors):
+    """The names of some kinds of entities, and which windows of a batch are asked for which of them.
+
+    Attributes:
+        windows: each name as a window of words without places.
+        kinds: number of the kind of each name.
+        asked: whether a window is asked for a name.
+    """
+
+    windows: Batch
+    kinds: Int[Tensor, " names"]
+    asked: Bool[Tensor, "batch names"]
 
 
 @dataclass(frozen=True)
@@ -145,6 +162,7 @@ class Encoded:
         mixture: which tokens were pooled into each state; None without pooling, or if pooling is no weighted sum.
         words: id of each input token that is part of a word, -1 of special tokens and padding, for decoders that copy;
             None if the batch does not tell its words.
+        names: what the windows are asked for, and the encoded names; None if the batch has no names.
     """
 
     states: Float[Tensor, "batch kept width"]
@@ -152,6 +170,7 @@ class Encoded:
     origin: Int[Tensor, "batch kept"]
     mixture: Mixture | None = None
     words: Int[Tensor, "batch length"] | None = None
+    names: "tuple[Names, Encoded] | None" = None
 
     @classmethod
     def of_all_tokens(

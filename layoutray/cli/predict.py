@@ -96,7 +96,7 @@ def predict(
     from layoutray.store import sources
 
     ingest_recipe = load_ingest(recipe, overrides)
-    name, fetch, loaded = _load(str(checkpoint), tracking_uri)
+    name, fetch, loaded = load(str(checkpoint), tracking_uri)
     root, folder = sources.absolute(str(source)), sources.absolute(str(out))
     identity = JobIdentity.of(loaded, root, beams)
     identity.claim(folder)  # before a long ingest
@@ -109,7 +109,7 @@ def predict(
     return done
 
 
-def _load(checkpoint: str, tracking_uri: str) -> "tuple[str, Fetch, Checkpoint]":
+def load(checkpoint: str, tracking_uri: str) -> "tuple[str, Fetch, Checkpoint]":
     """The checkpoint, loaded; its name for other processes, and what gives them its folder."""
     from layoutray import checkpoint as checkpoints
     from layoutray.tracking import registered, stores

@@ -39,6 +39,7 @@ VERBS = {
     "select": Verb("Choose the documents to label next: those from which the model would learn most.", ".select:main"),
     "promote": Verb("Make the candidate of a registered model its champion, if it is not worse.", ".promote:main"),
     "rollback": Verb("Make the former champion of a registered model its champion again.", ".rollback:main"),
+    "answer": Verb("Answer fields of which only the names are given, on files without labels.", ".answer:main"),
     "predict": Verb("Answer a folder of files, or ingested pages, in bulk.", ".predict:main"),
     "review": Verb("Show the answers in a folder to people, who correct them in a browser.", ".review:main"),
     "serve": Verb("Serve a model over HTTP until Ctrl-C or SIGTERM.", ".serve:main"),
@@ -88,7 +89,7 @@ GROUPS = {
 
 EXTRAS: Mapping[str, Sequence[str]] = {
     "ocr": ("benchmark ocr", "export alto", "export hocr", "export lexicon", "export searchable-pdf"),
-    "model": ("import", "predict"),
+    "model": ("import", "answer", "predict"),
     "tracking": ("rollback",),
     "train": (
         *("synthesize", "encode", "pretrain", "finetune", "sweep", "learning-curve", "compare"),

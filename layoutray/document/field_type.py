@@ -23,6 +23,8 @@ class FieldType:
         known: file or s3:// address of a CSV file with the values that the field can have, one in each row; for `text`,
             `name` and `address`. It is read when a recipe is read (see `layoutray.tasks.known_values`).
         known_values: the content of this file. A value that is near one of them means this one.
+        description: what the field is, in a few words, if its name does not say it; read by models that find fields by
+            their names (see `layoutray.tasks.fields_by_name`), in place of the name.
         accept_from: confidence from which an answer is accepted without a look, chosen by `layoutray calibrate`; None
             accepts no answer.
     """
@@ -36,6 +38,7 @@ class FieldType:
     upper_case: bool = False
     known: str = ""
     known_values: tuple[str, ...] = ()
+    description: str = ""
     accept_from: float | None = None
 
     def accepts(self, confidence: float) -> bool:

@@ -21,7 +21,7 @@ from layoutray.document.record_type import RecordType
 from layoutray.document.tags import kind_of
 from layoutray.document.word_graph import FindNeighbours
 from layoutray.errors import CheckpointError
-from layoutray.tasks import TagsWords, document_fields_of, records_of
+from layoutray.tasks import ReadsNames, TagsWords, document_fields_of, records_of
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.records import find_records
 from layoutray.tensors import Encoded
@@ -53,9 +53,15 @@ class Tagging:
         """The tagging of a checkpoint.
 
         Raises:
-            CheckpointError: when the model labels no words: it was only pretrained, or it generates text.
+            CheckpointError: when the model labels no words: it was only pretrained, or it generates text; and when it
+                answers fields whose names are not given.
         """
         task = loaded.recipe.task
+        if isinstance(task, ReadsNames):
+            raise CheckpointError(
+                f"{loaded.recipe.name} answers the fields that you name; use `layoutray answer`, or the parameter "
+                "`fields` of the endpoint, or fine-tune it with `layoutray finetune --init`"
+            )
         if not (isinstance(task, TagsWords) and loaded.labels):
             raise CheckpointError(
                 f"{loaded.recipe.name} is a model of task {task.name}, which finds no entities; "
@@ -158,6 +164,11 @@ class Extractor:
     def records(self) -> Mapping[str, RecordType]:
         """The records that this model answers, by name; empty when its recipe names none."""
         return self.tagging.records
+
+    def asking(self, fields: Mapping[str, FieldType]) -> "Extractor":
+        """The extractor that answers `fields`: this one, unless the model answers fields by their names."""
+        del fields
+        return self
 
     def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
         """Entities of each page, in the order of `pages`; windows of different pages share forward passes."""

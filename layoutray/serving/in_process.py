@@ -57,23 +57,25 @@ class InProcess:
     ) -> DocumentAnswer:
         async with self._one_document:
             started = time.perf_counter()
-            outcomes, written = await self._pages(document, admit), None
+            outcomes, written = await self._pages(document, model, admit), None
             answer.problems_of(outcomes)
             if isinstance(self._model, TextGenerator):
                 written, seconds = await _timed(self._write, self._model, answer.pages_of(outcomes), explain)
                 outcomes = [*outcomes, Outcome(page=None, model=seconds)]
             return answer.answered(document, model, outcomes, written, time.perf_counter() - started)
 
-    async def _pages(self, document: UploadedFile | WordPages, admit: Admit) -> Sequence[Outcome]:
+    async def _pages(
+        self, document: UploadedFile | WordPages, model: ModelDescription, admit: Admit
+    ) -> Sequence[Outcome]:
         """The outcome of each page, in order, without the text generation."""
         if isinstance(document, WordPages):
             await admit(len(document.pages))
-            return await self._tag([Outcome(page=page) for page in document.pages])
+            return await self._tag([Outcome(page=page) for page in document.pages], model)
         count = await self.count_pages(document)
         await admit(count)
         known = {number: await document.known.get(number) for number in range(1, count + 1)}
         new = [number for number, outcome in known.items() if outcome is None]
-        read = await self._tag([await asyncio.to_thread(self._read, document, number) for number in new])
+        read = await self._tag([await asyncio.to_thread(self._read, document, number) for number in new], model)
         for number, outcome in zip(new, read, strict=True):
             await document.known.put(number, outcome)
             known[number] = outcome
@@ -87,12 +89,12 @@ class InProcess:
             return Outcome(page=None, problem=failures.problem_of(error, number))
         return Outcome(page=page, ocr=time.perf_counter() - started)
 
-    async def _tag(self, read: Sequence[Outcome]) -> Sequence[Outcome]:
+    async def _tag(self, read: Sequence[Outcome], model: ModelDescription) -> Sequence[Outcome]:
         """The outcomes with what a model that tags words finds; windows of all pages share forward passes."""
         if isinstance(self._model, TextGenerator):
             return read
         pages = answer.pages_of(read)
-        found, seconds = await _timed(self._model.extract, pages)
+        found, seconds = await _timed(self._model.asking(model.fields).extract, pages)
         entities, share = iter(found), seconds / max(len(pages), 1)
         return [replace(one, entities=next(entities), model=share) if one.page else one for one in read]
 

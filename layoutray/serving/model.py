@@ -3,7 +3,8 @@
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import psutil
 import torch
@@ -13,13 +14,16 @@ from layoutray.checkpoint import Checkpoint, Fetch
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.document.field_type import FieldType
 from layoutray.document.record_type import RecordType
+from layoutray.errors import InputError
+from layoutray.inference.by_name import NamedExtractor
 from layoutray.inference.extractor import Extractor
 from layoutray.inference.generation import TextGenerator
-from layoutray.serving import submission
+from layoutray.serving import failures, submission
 from layoutray.serving.limits import Limits
 from layoutray.serving.schema import RefusalCode, ServedPath, TriedOn
 from layoutray.store import sources
-from layoutray.tasks import WritesTexts
+from layoutray.tasks import ReadsNames, WritesTexts
+from layoutray.tasks.field_names import asked_fields
 
 _WEIGHTS = "model.safetensors"
 _GENERATED_PAGE = Page(
@@ -84,6 +88,7 @@ class ModelDescription:
         records: types of the records that it answers, by name.
         explains: whether it can return the selected words.
         tried_on: what it answered before it was served.
+        by_name: whether it answers the fields that a request names, see `asking`.
     """
 
     version: Version
@@ -97,6 +102,26 @@ class ModelDescription:
     records: Mapping[str, RecordType]
     explains: bool
     tried_on: TriedOn
+    by_name: bool = False
+
+    def asking(self, fields: str) -> Self:
+        """The model as it answers the fields that a request names, as `tasks.field_names` reads them; empty for none.
+
+        Raises:
+            ApiError: 422 when the model needs names and gets none that it can read, or has fields of its own.
+        """
+        if not self.by_name:
+            if fields:
+                own = ", ".join(self.fields) or "none"
+                raise failures.invalid(
+                    f"fields: {self.model_id} answers fields of its own ({own}); leave `fields` out, or ask a model of "
+                    "task fields_by_name"
+                )
+            return self
+        try:
+            return replace(self, fields=asked_fields(fields))
+        except InputError as error:
+            raise failures.invalid(f"fields: {error}") from error
 
     @property
     def served_at(self) -> str:
@@ -154,6 +179,8 @@ def load_model(loaded: Checkpoint, beams: int, device: torch.device) -> Extracto
     """
     if isinstance(loaded.recipe.task, WritesTexts):
         return TextGenerator(loaded, device, beams)
+    if isinstance(loaded.recipe.task, ReadsNames):
+        return NamedExtractor(loaded, loaded.recipe.name, device)
     return Extractor(loaded, loaded.recipe.name, device)
 
 
@@ -262,6 +289,7 @@ def _describe(
         records={} if writes else model.records,
         explains=writes and model.shows_selection,
         tried_on=tried_on,
+        by_name=isinstance(model, NamedExtractor),
     )
 
 

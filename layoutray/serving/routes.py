@@ -26,6 +26,14 @@ _HEALTH_SECONDS = 5.0
 
 _Name = Annotated[str, Path(description="one of `GET /v1/models`", examples=["invoices"])]
 _Words = Annotated[bool, Query(description="also return all words of the pages")]
+_Fields = Annotated[
+    str,
+    Query(
+        description="the fields to answer, of a model that answers fields by their names: names with commas, each with "
+        "a type after a colon, or without one",
+        examples=["vendor,date,total:amount"],
+    ),
+]
 _Explain = Annotated[bool, Query(description="also return the words with the largest weights in the pooled states")]
 
 
@@ -106,19 +114,21 @@ class Routes:
         )
         return api
 
-    async def extract(self, request: Request, words: _Words = False) -> schema.Response:
+    async def extract(self, request: Request, words: _Words = False, fields: _Fields = "") -> schema.Response:
         """Extract entities and fields from a document: a file, or pages of words and boxes."""
-        answered = await self.extracted(request)
+        answered = await self.extracted(request, fields=fields)
         return answered.with_words() if words else answered.response
 
-    async def extract_with(self, request: Request, name: _Name, words: _Words = False) -> schema.Response:
+    async def extract_with(
+        self, request: Request, name: _Name, words: _Words = False, fields: _Fields = ""
+    ) -> schema.Response:
         """The same with another model than the default one. The first request to it waits until it is loaded."""
-        answered = await self.extracted(request, name)
+        answered = await self.extracted(request, name, fields)
         return answered.with_words() if words else answered.response
 
-    async def extracted(self, request: Request, name: str = DEFAULT) -> DocumentAnswer:
+    async def extracted(self, request: Request, name: str = DEFAULT, fields: str = "") -> DocumentAnswer:
         """The answer to the document in a request of `request.state.caller`. Raises ApiError."""
-        return await self._answer(request, "/v1/extract", name, submission.word_pages)
+        return await self._answer(request, "/v1/extract", name, submission.word_pages, fields=fields)
 
     async def summarize(self, request: Request, explain: _Explain = False) -> schema.Response:
         """Summarise a document: a file, pages of words and boxes, or a text."""
@@ -140,6 +150,7 @@ class Routes:
         parse_body: Callable[[bytes, Limits], submission.WordPages],
         *,
         explain: bool = False,
+        fields: str = "",
     ) -> DocumentAnswer:
         """The answer of a model, which must be served at `path` of the default model. Raises ApiError."""
         async with self._admitted(request) as call:
@@ -149,6 +160,7 @@ class Routes:
                 raise ApiError(404, "not_offered", message)
             if explain and not model.explains:
                 raise failures.invalid(f"explain: {model.model_id} has no selection of words; {NO_SELECTION}")
+            model = model.asking(fields)
             document = await submission.receive(request, self._limits, parse_body)
             call.asks(document.doc_id, model)
             answered = await self._answerer.answer(document, model, call.admit, explain=explain)

@@ -190,6 +190,22 @@ class FindsRecords(TagsWords, Protocol):
         ...
 
 
+@runtime_checkable
+class ReadsNames(TagsWords, Protocol):
+    """A task whose model finds the fields that it is given the names of."""
+
+    def answering(self, fields: Mapping[str, FieldType]) -> TagsWords:
+        """The task of a model whose output layer is that of `output_rows`."""
+        ...
+
+    def output_rows(self, model: TaskModel, tokenizer: Tokenizer, names: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Weights (rows, width) and biases of an output layer that finds `names`.
+
+        The rows are those of O and, for each name in turn, of its tags B, I, E and S.
+        """
+        ...
+
+
 def load(name: str) -> type[Task]:
     """The class of the task called `name`. Raises InputError for an unknown name."""
     return cast(type[Task], registry.load(__name__, "TASK", name))

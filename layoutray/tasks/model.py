@@ -63,14 +63,15 @@ class TaskModel(nn.Module):
         return encoded, self.head(encoded)
 
     def encoded(self, batch: Batch) -> Encoded:
-        """The encoder's states.
+        """The encoder's states, also of the names that the windows are asked for.
 
         Raises:
             InputError: for windows longer than the encoder takes.
         """
         self._check_length(batch)
         words = None if batch.word_index is None else batch.input_ids.masked_fill(batch.word_index < 0, -1)
-        return replace(self.encoder(batch), words=words)
+        names = batch.names and (batch.names, self.encoder(batch.names.windows))
+        return replace(self.encoder(batch), words=words, names=names)
 
     def _check_length(self, batch: Batch) -> None:
         length, longest = batch.input_ids.shape[1], cast(Encoder, self.encoder).max_length

@@ -9,10 +9,12 @@ from torch import Tensor
 from layoutray import architectures, checkpoint
 from layoutray.architectures import Parent
 from layoutray.checkpoint import Checkpoint, Fetch
+from layoutray.document.tags import OUTSIDE, are_entity_tags, kind_of
 from layoutray.errors import CheckpointError
 from layoutray.nn.decoder import Decoder, DecoderConfig
 from layoutray.recipe.recipes import Recipe
-from layoutray.tasks import HasDecoder, TaskModel
+from layoutray.tasks import HasDecoder, ReadsNames, TaskModel, fields_of
+from layoutray.tasks.fields_by_name import PARTS, NamesHead
 from layoutray.tasks.text_generation import TextGenerationHead
 from layoutray.tasks.word_labels import TokenClassificationHead
 from layoutray.tokenizer import Tokenizer
@@ -31,7 +33,8 @@ def start_model(
     A checkpoint of the recipe's architecture gives the whole encoder; what `Architecture.may_lack` names keeps its
     random weights if the checkpoint lacks it. One of another architecture gives the tensors that the recipe's
     architecture inherits from it. If both models tag words, labels of the same name also get the checkpoint's output
-    weights. All other heads keep their random weights.
+    weights; a checkpoint that answers fields by their names gives output weights to every tag of an entity, from the
+    name or the description of its field. All other heads keep their random weights.
 
     Args:
         fetch: gives the folder or address of a checkpoint.
@@ -59,7 +62,7 @@ def start_model(
         if isinstance(recipe.task, HasDecoder) and isinstance(source.recipe.task, HasDecoder):
             _check_decoder(start, source.recipe.task.writing.decoder, recipe.task.writing.decoder)
             _decoder(model).load_state_dict(_decoder(source.model).state_dict())
-        _copy_outputs(source, model, labels)
+        _copy_outputs(source, model, recipe, labels)
     return tuple(sorted({name for name, _ in model.encoder.named_parameters()} - giver.keys())) if init else ()
 
 
@@ -99,18 +102,35 @@ def _kind(recipe: Recipe) -> tuple[str, str]:
 
 
 @torch.no_grad()
-def _copy_outputs(source: Checkpoint, model: TaskModel, labels: Sequence[str]) -> None:
-    """Give `model` the output weights of the labels that `source` has too, if both tag words with equal widths."""
-    theirs, ours = source.model.head, model.head
-    if not (isinstance(theirs, TokenClassificationHead) and isinstance(ours, TokenClassificationHead)):
+def _copy_outputs(source: Checkpoint, model: TaskModel, recipe: Recipe, labels: Sequence[str]) -> None:
+    """Give `model` the output weights that `source` has for `labels`, if both tag words with equal widths."""
+    ours = model.head
+    if isinstance(ours, NamesHead) and isinstance(source.model.head, NamesHead):
+        ours.load_state_dict(source.model.head.state_dict())
+    if not isinstance(ours, TokenClassificationHead):
         return
-    if theirs.classifier.in_features != ours.classifier.in_features:
+    weight, bias, known = _outputs(source, recipe, labels)
+    if weight.shape[1] != ours.classifier.in_features:
         return
-    row = {label: number for number, label in enumerate(source.labels)}
+    row = {label: number for number, label in enumerate(known)}
     for number, label in enumerate(labels):
         if label in row:
-            ours.classifier.weight[number] = theirs.classifier.weight[row[label]]
-            ours.classifier.bias[number] = theirs.classifier.bias[row[label]]
+            ours.classifier.weight[number] = weight[row[label]]
+            ours.classifier.bias[number] = bias[row[label]]
+
+
+def _outputs(source: Checkpoint, recipe: Recipe, labels: Sequence[str]) -> tuple[Tensor, Tensor, Sequence[str]]:
+    """Weights, biases and labels of an output layer that `source` gives to a model with `labels`; may be empty."""
+    head, task = source.model.head, source.recipe.task
+    if isinstance(head, TokenClassificationHead):
+        return head.classifier.weight, head.classifier.bias, source.labels
+    if not (isinstance(task, ReadsNames) and are_entity_tags(labels)):
+        return torch.zeros(0, 0), torch.zeros(0), ()
+    kinds = [*dict.fromkeys(kind_of(label) for label in labels if label != OUTSIDE)]
+    fields = fields_of(recipe.task)
+    texts = [fields[kind].description or kind if kind in fields else kind for kind in kinds]
+    rows = task.output_rows(source.model, source.tokenizer, texts)
+    return *rows, (OUTSIDE, *(f"{part}-{kind}" for kind in kinds for part in PARTS))
 
 
 def _decoder(model: TaskModel) -> Decoder:

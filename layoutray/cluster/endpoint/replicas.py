@@ -8,8 +8,8 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +17,7 @@ from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus, ray_internals
 from layoutray.document import Page
 from layoutray.document.answers import Entity, Problem
+from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, Reason
 from layoutray.inference.extractor import Extractor
 from layoutray.inference.generation import TextGenerator
@@ -44,10 +45,15 @@ class BatchResult(Generic[Result]):
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """A page for a model that tags words, and the version that is to answer it."""
+    """A page for a model that tags words, and the version that is to answer it.
+
+    Attributes:
+        fields: those to answer, for a model that answers fields by their names.
+    """
 
     version: Version
     page: Page
+    fields: Mapping[str, FieldType] = field(default_factory=dict[str, FieldType])
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +143,14 @@ class ModelReplica:
 
 
 def _extract(extractor: Extractor, requests: Sequence[PageRequest]) -> list[tuple[Entity, ...]]:
-    return extractor.extract([request.page for request in requests])
+    found: dict[int, tuple[Entity, ...]] = {}
+    questions: dict[tuple[tuple[str, FieldType], ...], list[int]] = {}
+    for number, request in enumerate(requests):
+        questions.setdefault(tuple(request.fields.items()), []).append(number)
+    for fields, numbers in questions.items():
+        asked = extractor.asking(dict(fields))
+        found |= zip(numbers, asked.extract([requests[number].page for number in numbers]), strict=True)
+    return [found[number] for number in range(len(requests))]
 
 
 def _generate(generator: TextGenerator, requests: Sequence[WriteRequest]) -> list[Written]:

@@ -20,7 +20,7 @@ from layoutray.serving.answer import DocumentAnswer, Written
 from layoutray.serving.answerer import DEFAULT, Admit, admit_all, named
 from layoutray.serving.batcher import Batcher
 from layoutray.serving.capacity import Capacity, Slots
-from layoutray.serving.model import ModelDescription, ModelState, Version
+from layoutray.serving.model import ModelDescription, ModelState
 from layoutray.serving.outcome import Outcome
 from layoutray.serving.page_cache import PageCache
 from layoutray.serving.submission import UploadedFile, WordPages
@@ -83,7 +83,7 @@ class Service:
         explain: bool = False,
     ) -> DocumentAnswer:
         started = time.perf_counter()
-        step = _keep_page if model.writes else partial(self._extract_page, model.version)
+        step = _keep_page if model.writes else partial(self._extract_page, model)
         outcomes, written = await self._outcomes(document, step, admit), None
         for problem in answer.problems_of(outcomes):
             self._telemetry.page_failed(problem.code)
@@ -139,10 +139,10 @@ class Service:
             self._kept.put(read.page)
         return read
 
-    async def _extract_page(self, version: Version, page: Page, ocr: float, started: float) -> Outcome:
-        """Run a version on a page. `ocr`: seconds of OCR; `started`: start time of the page's processing."""
-        request = PageRequest(version, page)
-        result: BatchResult[tuple[Entity, ...]] | Problem = await self._ask[version.name](request)
+    async def _extract_page(self, model: ModelDescription, page: Page, ocr: float, started: float) -> Outcome:
+        """Run a model on a page. `ocr`: seconds of OCR; `started`: start time of the page's processing."""
+        request = PageRequest(model.version, page, model.fields if model.by_name else {})
+        result: BatchResult[tuple[Entity, ...]] | Problem = await self._ask[model.version.name](request)
         if isinstance(result, Problem):
             return Outcome(page=page, problem=replace(result, page_number=page.number), ocr=ocr)
         queue = max(time.perf_counter() - started - ocr - result.seconds, 0.0)

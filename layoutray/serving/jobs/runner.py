@@ -85,7 +85,7 @@ class JobRunner(LedgerLoop[WaitingDocument]):
                 record.pages = await self._service.count_pages(file)
                 await self._open(document, record.pages, file.doc_id)
                 return "opened"
-            model = await self._service.model(document.options.get("model", DEFAULT))
+            model = (await self._service.model(document.options.get("model", DEFAULT))).asking("")
             record.model, record.model_version = model.model_id, model.model_version
             file = replace(file, known=PagesOfDocument(self._ledger.database, document, model))
             answered = await self._service.answer(file, model)

@@ -1,0 +1,195 @@
+"""`layoutray answer`: answer the fields that the caller names, on documents without labels."""
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.options import RecipeOptions, option
+from layoutray.cli.verbs import needs_extra
+from layoutray.errors import InputError
+
+if TYPE_CHECKING:
+    from layoutray.document.field_type import FieldType
+
+_SHOWN = 20
+"""Documents of the table on the terminal."""
+_COLUMNS = ("document", "field", "value", "content", "confidence")
+
+_OPTIONS = {
+    "files": option(
+        nargs="+", help="images and PDFs, or one folder of them, or one that `layoutray ingest` has written"
+    ),
+    "fields": option(
+        "--fields",
+        required=True,
+        help="what to answer: names with commas in any language, each with a type after a colon, or without one, for "
+        'example "vendor, date, total:amount"; or a .toml file with a section [task.fields]',
+    ),
+    "model": option(
+        "--model",
+        required=True,
+        metavar="CHECKPOINT",
+        help="model of task fields_by_name: checkpoint folder, s3:// address, or models:/NAME@ALIAS",
+    ),
+    "out": option(
+        "--out",
+        required=True,
+        help="folder for answers.csv, for what `layoutray predict` writes, and for the model of these fields (model/); "
+        "a killed job resumes",
+    ),
+    "recipe": option("--recipe", help="ingest recipe of files (default: %(default)s)"),
+    "workers": option("--workers", type=int, help="as of `layoutray predict`"),
+    "gpus": options.gpus("replica"),
+    "tracking_uri": options.tracking_uri(),
+    **options.declared(RecipeOptions),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = options.parse_for("answer", _OPTIONS, arguments, answer)
+    if given.pop("dry_run"):
+        from layoutray.recipe.ingest import load_ingest
+
+        fields = {name: asdict(kind) for name, kind in _fields(given["fields"]).items()}
+        plan = {"model": given["model"], "files": given["files"], "fields": fields, "answers": given["out"]}
+        return terminal.show_plan(load_ingest(given["recipe"], given["overrides"]), plan)
+    for document in answer(**given):
+        sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+    return 0
+
+
+@needs_extra("answer")
+def answer(
+    files: str | Path | Sequence[str | Path],
+    fields: str,
+    *,
+    model: str | Path,
+    out: str | Path,
+    recipe: str = "ingest-folder",
+    workers: int | None = None,
+    gpus: float | None = None,
+    tracking_uri: str = "",
+    overrides: Sequence[str] = (),
+) -> list[dict[str, Any]]:
+    """Answer fields of which only the names are given, on documents without labels.
+
+    The model for these fields is written to `out`/model: a checkpoint that `predict`, `serve`, `evaluate` and
+    `calibrate` take. An interrupted call is continued by the next one.
+
+    Args:
+        files: paths or addresses of images and PDFs, or one folder.
+        fields: names with commas, each with a type after a colon, or without one; or a .toml file with [task.fields].
+        model: of task `fields_by_name`: folder, s3:// address, or `models:/NAME@ALIAS`.
+        out: folder for answers.csv, the model, and what `predict` writes.
+        recipe, workers, gpus, tracking_uri, overrides: as of `predict`.
+
+    Returns:
+        For each readable document its `document` (address) and its `fields`: a list of `field`, `value`, `content`
+        and `confidence`, one for each value.
+
+    Raises:
+        InputError: for fields that cannot be read, a file that does not exist, and an `out` of another job.
+        CheckpointError: if the model is not of task `fields_by_name`.
+    """
+    # Imported here because Ray and PyTorch take seconds, for which `--help` shall not wait.
+    from layoutray import checkpoint
+    from layoutray.cli.predict import load, predict
+    from layoutray.inference.by_name import named
+    from layoutray.store import job, sources
+
+    asked, folder = _fields(fields), sources.absolute(str(out))
+    _, _, loaded = load(str(model), tracking_uri)
+    answering = named(loaded, asked)
+    source = _one_source([files] if isinstance(files, str | Path) else files, folder)
+    place = sources.join(folder, "model")
+    question = {"model": loaded.version, "fields": {name: asdict(kind) for name, kind in asked.items()}}
+    job.claim(place, question)
+    checkpoint.save(place, answering)
+    predict(place, source, out=folder, recipe=recipe, workers=workers, gpus=gpus, overrides=overrides)
+    documents = _documents(folder)
+    _show(documents, tuple(asked))
+    _write_csv(documents, folder)
+    return documents
+
+
+def _fields(text: str) -> "dict[str, FieldType]":
+    """The fields in the text of `--fields`, or in the file that it names."""
+    from layoutray import config, tasks
+    from layoutray.tasks.field_names import asked_fields
+
+    if not text.endswith(".toml"):
+        return asked_fields(text)
+    section = config.read_toml(Path(text)).get("task", {}).get("fields")
+    if not isinstance(section, Mapping):
+        raise InputError(f'{text} has no section [task.fields]; add one, for example total = {{ type = "amount" }}')
+    return dict(tasks.fields_of(config.build(tasks.load("entities_bioes"), {"fields": section}, "task")))
+
+
+def _one_source(files: Sequence[str | Path], out: str) -> str:
+    """One of `files`, a folder or a file, or a folder with copies of several: `out`/files."""
+    from layoutray.store import job, shards, sources
+
+    given = [sources.absolute(str(file)) for file in files]
+    if len(given) == 1:
+        return given[0]
+    names = [sources.name(file) for file in given]
+    if len(set(names)) < len(names):
+        raise InputError(
+            f"two of the files have the same name: {', '.join(sorted(names))}; give the folder of each alone"
+        )
+    copies = sources.join(out, "files")
+    job.claim(copies, {"files": given})
+    for file, name in zip(given, names, strict=True):
+        shards.write_bytes(sources.read_bytes(file), copies, name)
+    return copies
+
+
+def _documents(folder: str) -> list[dict[str, Any]]:
+    """The readable documents in a folder of answers, by address, with the values of their fields."""
+    from layoutray.store import shards
+    from layoutray.store.answer_set import AnswerSet
+    from layoutray.store.schema import ANSWERS, FIELDS
+
+    answers = AnswerSet(folder)
+    pages = shards.read(answers.tables, ANSWERS, ["source", "status"])
+    readable = {row["source"] for row in pages.to_pylist() if row["status"] == "success"}
+    found: dict[str, list[dict[str, Any]]] = {source: [] for source in sorted(readable)}
+    if shards.shards(answers.fields):
+        columns = ["source", "name", "value", "content", "confidence"]
+        for row in shards.read(answers.fields, FIELDS, columns).to_pylist():
+            source, name = row.pop("source"), row.pop("name")
+            found[source].append({"field": name, **row})
+    return [{"document": source, "fields": values} for source, values in found.items()]
+
+
+def _show(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
+    """A table with a row for each document and a column for each field."""
+    from layoutray.store import sources
+
+    rows: list[list[str]] = []
+    for document in documents[:_SHOWN]:
+        cells: dict[str, list[str]] = {name: [] for name in names}
+        for value in document["fields"]:
+            cells[value["field"]].append(f"{value['content']} ({value['confidence']:.0%})")
+        rows.append([sources.name(document["document"]), *("; ".join(cells[name]) or "-" for name in names)])
+    terminal.show_table("value (confidence); - is none", ("document", *names), rows)
+    if len(documents) > _SHOWN:
+        terminal.say(f"{len(documents) - _SHOWN} more documents are in answers.csv")
+
+
+def _write_csv(documents: Sequence[Mapping[str, Any]], folder: str) -> None:
+    """`answers.csv`: a row for each value, and one without a field for a document without values."""
+    from layoutray.store import shards
+
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _COLUMNS)
+    writer.writeheader()
+    for document in documents:
+        writer.writerows({"document": document["document"], **value} for value in document["fields"] or [{}])
+    shards.write_bytes(text.getvalue().encode(), folder, "answers.csv")

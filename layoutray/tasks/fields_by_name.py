@@ -1,0 +1,232 @@
+"""Find the fields of which only the names are given: one model answers any names, in the languages that it has learned.
+
+The encoder reads the page, and the name of each field as a window of its own, without places. The score of tag part
+p ∈ {B, I, E, S} of field f at a word with state h is
+
+    h · (W_p e(f) + c_p) + b_p
+
+e(f) is the mean of the states of the name's tokens, scaled to length 1. The score of O is an affine function of h. With
+the names given, these are the rows of an ordinary output layer: `FieldsByName.output_rows` computes them once, and the
+model answers and learns on as one of task `entities_bioes`. A tag is a name too, so that no second head learns tags.
+
+A window is asked only for kinds that its documents annotate: on a receipt whose company is not annotated, the company's
+words are not outside of it. The recipe names the kinds by the set of documents that annotates them, and a window
+belongs to the set of its entities. It is asked for a random part of the kinds of its set, each under one of its
+wordings; words of the other kinds are outside. Kinds that stand in the batch are asked for more often (in two thirds of
+the batches, others in one third), and the others teach that a field can be absent. A window without entities is asked
+for nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any, cast
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+
+from layoutray.batching.collate import IGNORED, collate
+from layoutray.batching.examples import Example
+from layoutray.batching.windows import cut
+from layoutray.document.field_type import FieldType
+from layoutray.document.tags import split_tag
+from layoutray.document.word_graph import no_neighbours
+from layoutray.errors import InputError
+from layoutray.synthetic.wordings import wordings
+from layoutray.tasks import Corruption, ReadsNames, TagsWords
+from layoutray.tasks.entities_bioes import EntitiesBioes
+from layoutray.tasks.field_names import name_words
+from layoutray.tasks.model import TaskModel, targets_of_states
+from layoutray.tasks.word_labels import WindowLabels
+from layoutray.tensors import Batch, Encoded, Encoder, Names
+from layoutray.tokenizer import Tokenizer
+
+PARTS = EntitiesBioes.prefixes
+GENERATED = "generated"
+"""The set of generated pages, whose kinds and wordings the package has."""
+
+_NOT_ASKED = -1e4
+"""Score of the tags of a kind that a window is not asked for."""
+_LONGEST_NAME = 64
+"""Tokens of a name, at most; the others are not read."""
+
+
+class NamesHead(nn.Module):
+    """W, c, b and the row of O; see the module's docstring."""
+
+    def __init__(self, width: int, num_labels: int, dropout: float) -> None:
+        super().__init__()
+        self.num_labels = num_labels
+        self.dropout = nn.Dropout(dropout)
+        self.outside = nn.Linear(width, 1)
+        self.parts = nn.Linear(width, len(PARTS) * width)
+        self.part_bias = nn.Parameter(torch.zeros(len(PARTS)))
+
+    def rows(self, names: Encoded) -> tuple[Float[Tensor, "rows width"], Float[Tensor, " rows"]]:
+        """Weights and biases of an output layer for these names: the row of O, then one for each part of each name."""
+        real = names.mask[..., None]
+        vectors = functional.normalize(names.states.masked_fill(~real, 0.0).sum(1), dim=-1)
+        parts = self.parts(vectors).unflatten(-1, (len(PARTS), -1)).flatten(0, 1)
+        weight = torch.cat([self.outside.weight, parts])
+        return weight, torch.cat([self.outside.bias, self.part_bias.repeat(len(vectors))])
+
+    def forward(self, encoded: Encoded) -> Float[Tensor, "batch kept labels"]:
+        """Raises InputError if the batch names no fields."""
+        if encoded.names is None:
+            raise InputError("the model answers fields by their names, and none is given; use `layoutray answer`")
+        names, states = encoded.names
+        scores = functional.linear(self.dropout(encoded.states), *self.rows(states))
+        asked = names.asked.repeat_interleave(len(PARTS), 1)[:, None]
+        scores = torch.cat([scores[..., :1], scores[..., 1:].masked_fill(~asked, _NOT_ASKED)], -1)
+        first = 1 + len(PARTS) * names.kinds
+        columns = torch.cat([first.new_zeros(1), (first[:, None] + torch.arange(len(PARTS)).to(first)).flatten()])
+        logits = scores.new_full((*scores.shape[:2], self.num_labels), _NOT_ASKED)
+        return logits.index_copy(-1, columns, scores)
+
+    def loss(self, encoded: Encoded, batch: Batch) -> Float[Tensor, ""]:
+        targets = targets_of_states(encoded, batch)
+        logits = self(encoded).float()
+        return functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED, reduction="sum")
+
+
+@dataclass(frozen=True)
+class FieldsByName(EntitiesBioes):
+    """See the module's docstring.
+
+    Attributes:
+        kinds: wordings of the kinds of tags that a set of documents annotates: set -> kind -> wordings. Kinds of the
+            set `generated` are added to those that the package has for generated pages. In the other sets, a wording
+            that is a kind of `generated` stands for all wordings of it. Tags of any other kind are outside.
+    """
+
+    name: str = "fields_by_name"
+    kinds: dict[str, dict[str, list[str]]] = field(default_factory=dict[str, dict[str, list[str]]])
+
+    def __post_init__(self) -> None:
+        if self.fields or self.records:
+            raise InputError(
+                "task fields_by_name learns the kinds of tags in [task.kinds]; "
+                "[task.fields] and [task.records] must be empty"
+            )
+        owners: dict[str, str] = {}
+        for name, kinds in self._sets().items():
+            for kind, texts in kinds.items():
+                if kind in owners:
+                    raise InputError(f"{kind} is a kind of task.kinds.{owners[kind]} and of {name}; allowed is one")
+                if not (texts and all(map(name_words, texts))):
+                    raise InputError(f"task.kinds.{name}.{kind} is {texts}; give at least one wording, with a letter")
+                owners[kind] = name
+
+    def label_names(self, tags: Iterable[Sequence[str]]) -> tuple[str, ...]:
+        known = {kind for kinds in self._sets().values() for kind in kinds}
+        if not any(split_tag(tag)[1] in known for page in tags for tag in page):
+            raise InputError(f"no page has tags of the kinds in [task.kinds]: {', '.join(sorted(known))}")
+        return "O", *(f"{part}-{kind}" for kind in sorted(known) for part in PARTS)
+
+    def true_labels(self, page: Any) -> list[str | None]:
+        known = {kind for kinds in self._sets().values() for kind in kinds}
+        tags = super().true_labels(page)
+        return ["O" if tag is not None and split_tag(tag)[1] not in known else tag for tag in tags]
+
+    def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
+        return NamesHead(encoder.width, num_labels, dropout)
+
+    def corruption(self, tokenizer: Tokenizer) -> Corruption:
+        """Asks each window for some of the kinds of its set."""
+        sets = self._sets()
+        texts = dict(sorted((kind, texts) for kinds in sets.values() for kind, texts in kinds.items()))
+        number = {kind: at for at, kinds in enumerate(sets.values()) for kind in kinds}
+        set_of = torch.tensor([number[kind] for kind in texts])
+        wordings = [*texts.values()]
+
+        def ask(batch: Batch, generator: torch.Generator) -> Batch:
+            assert batch.labels is not None, "a window without labels does not tell what it is asked for"
+            found = _kinds(batch.labels)
+            share = torch.rand((), generator=generator)
+            present = torch.isin(torch.arange(len(set_of)), found)
+            drawn = torch.rand(len(set_of), generator=generator) < torch.where(present, share.sqrt(), share.square())
+            one = found.max(1, keepdim=True).values  # a kind that stands in the window, -1 if there is none
+            asked = drawn & (set_of == set_of[one.clamp(min=0)]) & (one >= 0)
+            unasked = (found >= 0) & ~asked.gather(1, found.clamp(min=0))
+            kinds = asked.any(0).nonzero().squeeze(1)
+            if not len(kinds):
+                kinds = torch.zeros(1, dtype=torch.long)
+            names = [_one_of(wordings[kind], generator) for kind in kinds.tolist()]
+            windows = collate(name_examples(names, tokenizer), tokenizer.pad_id)
+            return replace(
+                batch,
+                labels=batch.labels.masked_fill(unasked, 0),
+                names=Names(windows=windows, kinds=kinds, asked=asked[:, kinds]),
+            )
+
+        return ask
+
+    def observe(self, model: TaskModel, batch: Batch, examples: Sequence[Example]) -> list[WindowLabels]:
+        """Of the kinds that the windows were asked for."""
+        assert batch.labels is not None
+        targets = batch.labels.cpu().numpy().astype(np.int32)
+        asked = [
+            replace(example, labels=of_window[: len(example.input_ids)])
+            for example, of_window in zip(examples, targets, strict=True)
+        ]
+        return super().observe(model, batch, asked)
+
+    def answering(self, fields: Mapping[str, FieldType]) -> TagsWords:
+        return EntitiesBioes(fields=dict(fields))
+
+    @torch.no_grad()
+    def output_rows(self, model: TaskModel, tokenizer: Tokenizer, names: Sequence[str]) -> tuple[Tensor, Tensor]:
+        windows = collate(name_examples(names, tokenizer), tokenizer.pad_id)
+        was_training = model.training
+        try:
+            return cast(NamesHead, model.head).rows(model.eval().encoded(windows.to(next(model.parameters()).device)))
+        finally:
+            model.train(was_training)
+
+    def _sets(self) -> Mapping[str, Mapping[str, Sequence[str]]]:
+        """Set -> kind -> wordings, those of generated pages included."""
+        generated = {kind: [*chain(*languages.values())] for kind, languages in wordings().items()}
+        generated |= self.kinds.get(GENERATED, {})
+        others = {
+            name: {kind: [*chain(*(generated.get(text, [text]) for text in texts))] for kind, texts in kinds.items()}
+            for name, kinds in self.kinds.items()
+        }
+        return {**others, GENERATED: generated}
+
+
+def name_examples(names: Iterable[str], tokenizer: Tokenizer) -> list[Example]:
+    """Each name as a window of words without places."""
+    examples: list[Example] = []
+    for name in names:
+        words = name_words(name)
+        boxes = np.zeros((len(words), 4), np.int32)
+        window = cut(words, boxes, tokenizer, _LONGEST_NAME, no_neighbours)[0]
+        examples.append(
+            Example(
+                doc_id="",
+                page=1,
+                window=0,
+                input_ids=window.input_ids,
+                boxes=window.boxes,
+                word_index=window.word_index,
+                neighbours=window.neighbours,
+                page_size=(1, 1),
+                labels=None,
+            )
+        )
+    return examples
+
+
+def _one_of(texts: Sequence[str], generator: torch.Generator) -> str:
+    return texts[int(torch.randint(len(texts), (), generator=generator))]
+
+
+def _kinds(labels: Int[Tensor, "batch length"]) -> Int[Tensor, "batch length"]:
+    """The number of the kind of each label; -1 for O and without a target."""
+    return torch.where(labels > 0, (labels - 1) // len(PARTS), -1)
+
+
+TASK: type[ReadsNames] = FieldsByName
