@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Mapping
 from typing import Self
 
 from rich.console import Console
@@ -9,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as RichProgress
 
 from layoutray.cluster.progress import Progress
+from layoutray.training.reporter import Reporter
 
 _LINE_SECONDS = 10.0
 _TITLES = {
@@ -17,6 +19,7 @@ _TITLES = {
     "encode": "encoding pages",
     "merge": "writing files of examples",
     "answer": "answering pages",
+    "train": "training, steps of all models",
     "write": "generating texts of documents",
 }
 
@@ -68,3 +71,33 @@ class ProgressDisplay:
             left = f", about {remaining / rate:.0f} s left" if rate and remaining else ""
             line = f"{title}: {progress.done} of {progress.total}{left} {note}"
             self._console.print(line.rstrip(), markup=False)
+
+
+class TrainingsDisplay:
+    """Shows the steps of several trainings as one number."""
+
+    def __init__(self, display: ProgressDisplay, steps: Mapping[str, int]) -> None:
+        """Show trainings with these numbers of steps, by name."""
+        self._display, self._total = display, sum(steps.values())
+        self._reached = dict.fromkeys(steps, 0)
+
+    @property
+    def reporters(self) -> dict[str, Reporter]:
+        """The reporter of each training."""
+        return {name: _StepsOfTraining(self, name) for name in self._reached}
+
+    def show(self, name: str, step: int) -> None:
+        """A training has reached a step."""
+        self._reached[name] = step
+        self._display(Progress(stage="train", done=sum(self._reached.values()), total=self._total))
+
+
+class _StepsOfTraining(Reporter):
+    def __init__(self, shown: TrainingsDisplay, name: str) -> None:
+        self._shown, self._name = shown, name
+
+    def start(self, step: int, steps: int) -> None:
+        self._shown.show(self._name, step)
+
+    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        self._shown.show(self._name, step)
