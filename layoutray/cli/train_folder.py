@@ -33,6 +33,7 @@ from layoutray.evaluation.acceptance import Goal, choose_thresholds, with_thresh
 from layoutray.evaluation.cross_validation import cross_validate
 from layoutray.evaluation.evaluate import FieldEvaluation
 from layoutray.prepare.infer_fields import InferredFields, infer_fields
+from layoutray.prepare.whole_documents import read_documents
 from layoutray.readers import labelled_folder
 from layoutray.recipe import recipes
 from layoutray.recipe.ingest import IngestRecipe
@@ -54,9 +55,11 @@ _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 class TrainFolderOptions(TrialOptions):
     """Options of `layoutray train`."""
 
-    folder: str = option(
+    folders: Sequence[str] = option(
+        nargs="+",
+        metavar="folder",
         help="folder or s3:// address with files and their values.csv or values.jsonl, with documents that were "
-        "finished on the review page, or with a Label Studio export"
+        "finished on the review page, or with a Label Studio export",
     )
     out: str = option(
         "--out", required=True, help="folder for the model and all steps to it; the same command continues there"
@@ -69,7 +72,7 @@ class TrainFolderOptions(TrialOptions):
         "fields, with types that fit their values)",
     )
     name: str = option(
-        "--name", default="", help="name of the model in MLflow's registry (default: the name of the folder)"
+        "--name", default="", help="name of the model in MLflow's registry (default: the name of the first folder)"
     )
     init: Sequence[str] = option(
         "--init",
@@ -105,42 +108,43 @@ class TrainedFolder:
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("train", arguments, TrainFolderOptions)
     if chosen.dry_run:
-        plan = {"reader": labelled_folder.reader_of(sources.absolute(chosen.folder)), "model": _place(chosen, "model")}
+        plan = {"readers": _readers(chosen), "model": _place(chosen, "model")}
         return terminal.show_plan(recipes.load(RECIPE, _overrides(chosen, of_ingest=False)), plan)
     _train(chosen)
     return 0
 
 
-def train_folder(folder: str | Path, *, out: str | Path, **given: Any) -> TrainedFolder:
-    """Train a model of a folder of labelled documents, and measure it. An interrupted call is continued by the next.
+def train_folder(folders: str | Path | Sequence[str | Path], *, out: str | Path, **given: Any) -> TrainedFolder:
+    """Train a model of folders of labelled documents, and measure it. An interrupted call is continued by the next.
 
     Starts Ray, or joins the cluster at RAY_ADDRESS.
 
     Args:
-        folder: files with values.csv or values.jsonl, reviewed documents, or a Label Studio export.
+        folders: one or several, each with files and values.csv or values.jsonl, with reviewed documents, or with a
+            Label Studio export.
         out: folder for the model and all steps to it.
         given: other options of the verb, such as `fields`, `name`, `init` and `folds`; `overrides` is `--set`.
 
     Raises:
-        InputError: if there is no such option, `folder` has no labelled documents, or too few, or `out` belongs to
-            another call.
+        InputError: if there is no such option, a folder has no labelled documents, there are too few of them, or `out`
+            belongs to another call.
         RecipeError: if a key of `overrides` has a value that is not allowed.
     """
-    parsed = options.given("train", [f"--out={out}", "--", str(folder)], TrainFolderOptions)
+    several = [str(folders)] if isinstance(folders, str | Path) else [*map(str, folders)]
+    parsed = options.given("train", [f"--out={out}", "--", *several], TrainFolderOptions)
     named = "".join(f", {name}={value!r}" for name, value in given.items())
-    call = f"layoutray.train({str(folder)!r}, out={str(out)!r}{named})"
+    call = f"layoutray.train({several!r}, out={str(out)!r}{named})"
     return _train(replace(options.with_options(parsed, given), command=options.command_line(call, [])))
 
 
 def _train(chosen: TrainFolderOptions) -> TrainedFolder:
     """The six steps. What one needs from outside is checked before the first."""
-    reader, wanted = labelled_folder.reader_of(sources.absolute(chosen.folder)), _wanted(chosen.fields)
-    name = _name(chosen)
+    readers, wanted, name = _readers(chosen), _wanted(chosen.fields), _name(chosen)
     init = tracked_training.starting_checkpoints(chosen.init, chosen.tracking_uri)
     _claim(chosen, {"name": name, "fields": wanted, "init": init, "folds": chosen.folds, "set": [*chosen.overrides]})
     with connect():
         _say_step(1, "read the documents")
-        fields = _read(reader, wanted, chosen)
+        fields = _read(readers, wanted, chosen)
         _say_step(2, "cut their pages into windows of tokens")
         planned = _encode(name, fields, init or (default_start(sources.absolute(_place(chosen, "start"))),), chosen)
         _say_step(3, f"train {len(planned.trials)} models: one of all documents, the others to measure")
@@ -164,15 +168,25 @@ def _train(chosen: TrainFolderOptions) -> TrainedFolder:
 
 def _claim(chosen: TrainFolderOptions, same: Mapping[str, object]) -> None:
     """Make the output folder that of this call. Raises InputError if it is that of another folder or other options."""
-    owned.claim(sources.absolute(chosen.out), {"folder": sources.absolute(chosen.folder), **same})
+    owned.claim(sources.absolute(chosen.out), {"folders": [*map(sources.absolute, chosen.folders)], **same})
 
 
-def _read(reader: str, wanted: Mapping[str, str], chosen: TrainFolderOptions) -> InferredFields:
+def _readers(chosen: TrainFolderOptions) -> list[str]:
+    """The reader of each folder."""
+    return [labelled_folder.reader_of(sources.absolute(folder)) for folder in chosen.folders]
+
+
+def _pages(chosen: TrainFolderOptions) -> list[str]:
+    """The folder for the pages of each folder."""
+    return [sources.join(_place(chosen, "pages"), str(number)) for number in range(1, len(chosen.folders) + 1)]
+
+
+def _read(readers: Sequence[str], wanted: Mapping[str, str], chosen: TrainFolderOptions) -> InferredFields:
     """Ingest the documents; all are in split train. Returns their fields."""
     assignments = ["dev_share=0.0", "test_share=0.0", "measured=none", *_overrides(chosen, of_ingest=True)]
-    pages = _place(chosen, "pages")
-    ingest.ingest(f"ingest-{reader.replace('_', '-')}", chosen.folder, pages, overrides=assignments)
-    fields = infer_fields(DataSet(pages).read_documents(), wanted)
+    for reader, folder, pages in zip(readers, chosen.folders, _pages(chosen), strict=True):
+        ingest.ingest(f"ingest-{reader.replace('_', '-')}", folder, pages, overrides=assignments)
+    fields = infer_fields(read_documents([*map(DataSet, _pages(chosen))]), wanted)
     field_report.show_fields(fields)
     return fields
 
@@ -181,10 +195,10 @@ def _encode(name: str, fields: InferredFields, init: tuple[str, ...], chosen: Tr
     """Encode the pages. Returns the trainings that their number needs."""
     fetch, of_training = registered.fetcher(chosen.tracking_uri), _overrides(chosen, of_ingest=False)
     start = checkpoint.load(fetch(init[0])).recipe
-    pages, examples = (sources.absolute(_place(chosen, step)) for step in ("pages", "examples"))
+    pages, examples = [*map(sources.absolute, _pages(chosen))], sources.absolute(_place(chosen, "examples"))
     recipe = recipe_of(name, fields.task(), init[0], start, of_training)
     with ProgressDisplay() as progress:
-        card = encode_pages(recipe, [pages], examples, fetch=fetch, progress=progress)
+        card = encode_pages(recipe, pages, examples, fetch=fetch, progress=progress)
     encode.summarise(card, recipe, _place(chosen, "examples"))
     scheduled = schedule_for(examples, start, chosen.folds)
     recipe = recipe_of(name, fields.task(), init[0], start, [*scheduled.assignments(), *of_training])
@@ -193,7 +207,7 @@ def _encode(name: str, fields: InferredFields, init: tuple[str, ...], chosen: Tr
 
 
 def _answers(parts: Sequence[Part], chosen: TrainFolderOptions) -> FieldEvaluation:
-    return cross_validate(_place(chosen, "pages"), {str(part.trial.job.out): part.held_out for part in parts})
+    return cross_validate(_pages(chosen), {str(part.trial.job.out): part.held_out for part in parts})
 
 
 def _with_thresholds(whole: Job, measured: FieldEvaluation, parent: Run, chosen: TrainFolderOptions) -> str:
@@ -232,7 +246,7 @@ def _wanted(text: str) -> dict[str, str]:
 def _name(chosen: TrainFolderOptions) -> str:
     """The name of the registered model. Raises InputError for one that MLflow refuses."""
     if not chosen.name:
-        return _NOT_IN_NAMES.sub("-", sources.name(sources.absolute(chosen.folder))).strip("-")
+        return _NOT_IN_NAMES.sub("-", sources.name(sources.absolute(chosen.folders[0]))).strip("-")
     if _NOT_IN_NAMES.search(chosen.name):
         raise InputError(f"--name is {chosen.name!r}; it may have letters, digits, '_', '-' and '.'")
     return chosen.name

@@ -140,6 +140,6 @@ def test_another_call_may_not_use_the_folder(here: Path) -> None:
 def test_a_dry_run_names_the_reader_and_writes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", *call("planned", "--dry-run")]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert shown["plan"] == {"reader": "values", "model": "planned/model"}
+    assert shown["plan"] == {"readers": ["values"], "model": "planned/model"}
     assert shown["recipe"]["train"]["steps"] == 2
     assert not (here / "planned").exists()

@@ -82,7 +82,7 @@ def show_next_steps(out: str, name: str) -> None:
 the model is models:/{name}@candidate, and {out}/model; what to do next:
   layoutray predict {out}/model OTHER_FILES --out {out}/answers    # answer other files
   layoutray review {out}/answers                                   # correct the answers in the browser
-  layoutray train {out}/answers --out NEW_FOLDER                   # train on what was corrected
+  layoutray train FOLDER {out}/answers --out NEW_FOLDER            # train on what was corrected, too
   layoutray select {out}/model {out}/answers --count 20 --out {out}/next    # which of them to label next
   layoutray serve models:/{name}@candidate                         # answer over HTTP""")
 

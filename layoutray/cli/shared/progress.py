@@ -13,6 +13,8 @@ from layoutray.cluster.progress import Progress
 from layoutray.training.reporter import Reporter
 
 _LINE_SECONDS = 10.0
+_SLOWEST_SHOWN = 0.1
+"""Of a second; slower rates are not shown."""
 _TITLES = {
     "open": "opening documents",
     "recognise": "reading pages",
@@ -56,7 +58,7 @@ class ProgressDisplay:
         if progress.stage != self._stage or not self._first:
             self._stage, self._since, self._first = progress.stage, now, progress.done
         rate = (progress.done - self._first) / max(now - self._since, 1e-9)
-        parts = [f"{rate:.1f}/s"] if rate else []
+        parts = [f"{rate:.1f}/s"] if rate >= _SLOWEST_SHOWN else []
         parts += [f"{progress.skipped} done before"] if progress.skipped else []
         parts += [f"{count} {reason}" for reason, count in progress.failures.most_common()]
         note = f"({', '.join(parts)})" if parts else ""
@@ -68,9 +70,13 @@ class ProgressDisplay:
         elif now - self._last_line >= _LINE_SECONDS or progress.done >= progress.total:
             self._last_line = now
             remaining = progress.total - progress.done
-            left = f", about {remaining / rate:.0f} s left" if rate and remaining else ""
+            left = f", about {_shown_time(remaining / rate)} left" if rate and remaining else ""
             line = f"{title}: {progress.done} of {progress.total}{left} {note}"
             self._console.print(line.rstrip(), markup=False)
+
+
+def _shown_time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 class TrainingsDisplay:
