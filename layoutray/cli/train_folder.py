@@ -1,16 +1,19 @@
 """`layoutray train`: from a folder of labelled documents to a measured, registered model, with one command.
 
-The folder `--out` has a folder for each step, and each step continues there when the command is repeated:
+The folder `--out` has a folder for each step, where the same command continues after an interruption:
 
-pages/       the documents with their words (`ingest`)
-start/       the checkpoint that the trainings start from, unless `--init` names one
-examples/    windows of tokens (`encode`)
-folds/       models that have not seen some of the documents, which measure them
-trained/     the model of all documents
-model/       the same with thresholds: the result
+pages/          the documents with their words (`ingest`); the next command reads only documents that are new
+start/          the checkpoint that trainings start from, unless `--init` names one
+trainings/*/    for each set of documents and options:
+    examples/       windows of tokens (`encode`)
+    folds/          models that have not seen some of the documents, which measure them
+    trained/        the model of all documents
+model/          the newest of these models, with thresholds: the result
 """
 
 import dataclasses
+import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,8 +40,9 @@ from layoutray.prepare.whole_documents import read_documents
 from layoutray.readers import labelled_folder
 from layoutray.recipe import recipes
 from layoutray.recipe.ingest import IngestRecipe
+from layoutray.recipe.recipes import Recipe
 from layoutray.store import job as owned
-from layoutray.store import sources
+from layoutray.store import shards, sources
 from layoutray.store.data_set import DataSet
 from layoutray.tracking import registered
 from layoutray.tracking.runs import Run
@@ -138,19 +142,24 @@ def train_folder(folders: str | Path | Sequence[str | Path], *, out: str | Path,
 
 
 def _train(chosen: TrainFolderOptions) -> TrainedFolder:
-    """The six steps. What one needs from outside is checked before the first."""
+    """The six steps. Options are checked before the first."""
     readers, wanted, name = _readers(chosen), _wanted(chosen.fields), _name(chosen)
+    recipes.load(RECIPE, _overrides(chosen, of_ingest=False))
     init = tracked_training.starting_checkpoints(chosen.init, chosen.tracking_uri)
-    _claim(chosen, {"name": name, "fields": wanted, "init": init, "folds": chosen.folds, "set": [*chosen.overrides]})
+    owned.claim(sources.absolute(chosen.out), {"folders": [*map(sources.absolute, chosen.folders)]})
     with connect():
+        init = init or (default_start(sources.absolute(_place(chosen, "start"))),)
+        start = checkpoint.load(registered.fetch(init[0], chosen.tracking_uri)).recipe
         _say_step(1, "read the documents")
         fields = _read(readers, wanted, chosen)
         _say_step(2, "cut their pages into windows of tokens")
-        planned = _encode(name, fields, init or (default_start(sources.absolute(_place(chosen, "start"))),), chosen)
+        chosen = replace(chosen, init=init, name=name)
+        training = replace(chosen, out=_training_place(fields, chosen))
+        planned = _encode(fields, start, _pages(chosen), training)
         _say_step(3, f"train {len(planned.trials)} models: one of all documents, the others to measure")
-        parent = trials.open_whole(planned.trials, chosen, ["train.fold=*"])
+        parent = trials.open_whole(planned.trials, training, ["train.fold=*"])
         with parent.failed_on_error():
-            trials.train_every(planned.trials, trials.check(planned.trials), parent, chosen)
+            trials.train_every(planned.trials, trials.check(planned.trials), parent, training)
             _say_step(4, "measure: each document is answered by a model that has not seen it")
             measured = _answers(planned.parts, chosen)
             by_half = _answers(planned.halves, chosen) if planned.halves else None
@@ -164,11 +173,6 @@ def _train(chosen: TrainFolderOptions) -> TrainedFolder:
     field_report.show_gain(by_half and field_report.gain(measured, by_half, planned.schedule))
     field_report.show_next_steps(chosen.out, name)
     return TrainedFolder(checkpoint=sources.absolute(model), model=name, metrics=measured.metrics())
-
-
-def _claim(chosen: TrainFolderOptions, same: Mapping[str, object]) -> None:
-    """Make the output folder that of this call. Raises InputError if it is that of another folder or other options."""
-    owned.claim(sources.absolute(chosen.out), {"folders": [*map(sources.absolute, chosen.folders)], **same})
 
 
 def _readers(chosen: TrainFolderOptions) -> list[str]:
@@ -191,19 +195,29 @@ def _read(readers: Sequence[str], wanted: Mapping[str, str], chosen: TrainFolder
     return fields
 
 
-def _encode(name: str, fields: InferredFields, init: tuple[str, ...], chosen: TrainFolderOptions) -> PlannedTrainings:
+def _training_place(fields: InferredFields, chosen: TrainFolderOptions) -> str:
+    """The folder of the trainings with these documents and options."""
+    data_sets = [*map(DataSet, _pages(chosen))]
+    files = [[shards.shards(one.pages), [*sources.sizes(one.documents)]] for one in data_sets]
+    settings = [fields.task(), chosen.init, chosen.name, chosen.folds, _overrides(chosen, of_ingest=False)]
+    digest = hashlib.sha256(json.dumps([files, settings]).encode()).hexdigest()[:8]
+    return sources.join(_place(chosen, "trainings"), digest)
+
+
+def _encode(
+    fields: InferredFields, start: Recipe, pages: Sequence[str], chosen: TrainFolderOptions
+) -> PlannedTrainings:
     """Encode the pages. Returns the trainings that their number needs."""
     fetch, of_training = registered.fetcher(chosen.tracking_uri), _overrides(chosen, of_ingest=False)
-    start = checkpoint.load(fetch(init[0])).recipe
-    pages, examples = [*map(sources.absolute, _pages(chosen))], sources.absolute(_place(chosen, "examples"))
-    recipe = recipe_of(name, fields.task(), init[0], start, of_training)
+    examples, trained, folds = (sources.absolute(_place(chosen, step)) for step in ("examples", "trained", "folds"))
+    recipe = recipe_of(chosen.name, fields.task(), chosen.init[0], start, of_training)
     with ProgressDisplay() as progress:
-        card = encode_pages(recipe, pages, examples, fetch=fetch, progress=progress)
+        card = encode_pages(recipe, [*map(sources.absolute, pages)], examples, fetch=fetch, progress=progress)
     encode.summarise(card, recipe, _place(chosen, "examples"))
     scheduled = schedule_for(examples, start, chosen.folds)
-    recipe = recipe_of(name, fields.task(), init[0], start, [*scheduled.assignments(), *of_training])
-    trained, folds = (sources.absolute(_place(chosen, step)) for step in ("trained", "folds"))
-    return plan(Job(recipe=recipe, examples=examples, out=trained, init=init, fetch=fetch), scheduled, folds)
+    recipe = recipe_of(chosen.name, fields.task(), chosen.init[0], start, [*scheduled.assignments(), *of_training])
+    whole = Job(recipe=recipe, examples=examples, out=trained, init=tuple(chosen.init), fetch=fetch)
+    return plan(whole, scheduled, folds)
 
 
 def _answers(parts: Sequence[Part], chosen: TrainFolderOptions) -> FieldEvaluation:

@@ -75,9 +75,9 @@ def test_the_model_has_the_fields_and_is_registered_under_the_name_of_the_folder
 
 @pytest.mark.ray
 def test_models_that_measure_have_not_seen_what_they_answer(trained: Path) -> None:
-    recipes = [checkpoint.load(trained / "folds" / part).recipe for part in ("1", "2")]
-    assert [(one.train.folds, one.train.fold) for one in recipes] == [(2, 1), (2, 2)]
-    assert checkpoint.load(trained / "trained").recipe.train.fold == 0
+    (place,) = (trained / "trainings").iterdir()
+    recipes = [checkpoint.load(place / part).recipe for part in ("trained", "folds/1", "folds/2")]
+    assert [(one.train.folds, one.train.fold) for one in recipes] == [(0, 0), (2, 1), (2, 2)]
 
 
 @pytest.mark.ray
@@ -85,7 +85,8 @@ def test_a_repeated_call_goes_on_and_says_the_same(
     trained: Path, capsys: pytest.CaptureFixture[str], cluster: None
 ) -> None:
     (trained / "model" / "recipe.json").unlink()  # killed while it was written
-    before = {file: file.stat().st_mtime_ns for file in trained.glob("[ft]*/**/model.safetensors")}
+    before = {file: file.stat().st_mtime_ns for file in trained.glob("trainings/*/*/**/model.safetensors")}
+    assert len(before) == 3
     made = layoutray.train(
         "our scans",
         out="trained",
@@ -120,6 +121,7 @@ def test_a_repeated_call_goes_on_and_says_the_same(
             ["--fields", "total:money"],
             "--fields has the type 'money'; types are text, name, address, date, amount, term",
         ),
+        (["--set", "train.stps=3"], "unknown recipe key train.stps"),
         (["--name", "a/b"], "--name is 'a/b'; it may have letters"),
     ],
 )

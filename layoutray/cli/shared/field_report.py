@@ -8,6 +8,7 @@ from layoutray.evaluation.acceptance import Goal
 from layoutray.evaluation.cross_validation import measurement_of
 from layoutray.evaluation.evaluate import FieldEvaluation
 from layoutray.evaluation.fields import AnsweredDocument, Schema
+from layoutray.evaluation.measurement import estimate
 from layoutray.metrics.acceptance import fewest_answers
 from layoutray.metrics.bootstrap import Estimate
 from layoutray.prepare.infer_fields import InferredFields
@@ -25,8 +26,8 @@ def show_fields(fields: InferredFields) -> None:
         (name, one.type, fields.documents[name], "yes" if one.many else "", "yes" if one.required else "")
         for name, one in fields.types.items()
     ]
-    columns = ("field", "type", "documents", "several values in one", "in every document")
-    terminal.show_table("Fields (other types: --fields name:type)", columns, rows)
+    columns = ("field", "type", "documents", "many", "required")
+    terminal.show_table("Fields; --fields NAME:TYPE changes a type", columns, rows)
 
 
 def show(measured: FieldEvaluation, whole: Job) -> None:
@@ -35,9 +36,12 @@ def show(measured: FieldEvaluation, whole: Job) -> None:
     rows = [_row(name, measured) for name in measured.schema]
     title = f"{len(documents)} documents, each answered by a model that was not trained on it"
     terminal.show_table(title, ("field", "with a value", "F1", "precision", "wrong", "missing"), rows)
-    all_fields, answered = measured.scores.normal["micro"], sum(bool(one.answers) for one in documents)
-    terminal.say(f"F1 of all fields: {all_fields.f1:.2f}; {answered} of {len(documents)} documents answered")
-    if not all_fields.correct:
+    f1, answered = estimate([measurement_of(measured)]).interval, sum(bool(one.answers) for one in documents)
+    terminal.say(
+        f"F1 of all fields: {f1.value:.2f} (95 % interval {f1.low:.2f} to {f1.high:.2f}); "
+        f"{answered} of {len(documents)} documents answered"
+    )
+    if not f1.value:
         terminal.say(_why_nothing(whole))
 
 
@@ -110,5 +114,5 @@ def _why_nothing(whole: Job) -> str:
     return (
         f"no answer is right: the models have seen {card.examples['train']} windows in {settings.steps} steps{found}; "
         f"label more documents, train longer with --set train.steps={2 * settings.steps}, or start from a model that "
-        "was trained on other documents with --init; each with another --out"
+        "was trained on other documents with --init"
     )
