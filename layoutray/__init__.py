@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from layoutray.cli.synthesize import synthesize
     from layoutray.cli.train import train as finetune
     from layoutray.cli.train import train as pretrain
+    from layoutray.cli.train_folder import train_folder as train
 
     __version__: str
 
@@ -44,6 +45,7 @@ __all__ = [
     "read_pages",
     "serve",
     "synthesize",
+    "train",
 ]
 
 PLACES = {
@@ -59,6 +61,7 @@ PLACES = {
     "read_pages": "api:read_pages",
     "serve": "api:serve",
     "synthesize": "cli.synthesize:synthesize",
+    "train": "cli.train_folder:train_folder",
 }
 """Where each name of the Python API is: `MODULE:NAME`."""
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import main as benchmark
-from layoutray.cli.demo import pretrained_folder
 from layoutray.cli.main import main
+from layoutray.cli.shared.default_start import pretrained_folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.browser]
 

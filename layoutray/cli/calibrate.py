@@ -1,18 +1,17 @@
 """`layoutray calibrate`: choose on labelled pages which answers of a checkpoint are accepted without a look."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from layoutray import checkpoint, config
+from layoutray import checkpoint
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.evaluation_options import EvaluationOptions
 from layoutray.cli.shared.options import option
 from layoutray.cli.shared.output_folder import new_folder
 from layoutray.errors import InputError
-from layoutray.evaluation.acceptance import Goal, choose_thresholds, measure_acceptance
+from layoutray.evaluation.acceptance import Goal, choose_thresholds, measure_acceptance, with_thresholds
 from layoutray.evaluation.evaluate import evaluate
 from layoutray.metrics.acceptance import fewest_answers, highest_precision
-from layoutray.recipe import recipes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{chosen.checkpoint} answers no fields; calibrate a checkpoint whose recipe has [task.fields]"
         )
     schema = choose_thresholds(fields.schema, fields.judged, fields.scores, goal)
-    values = tracked.loaded.recipe.to_dict()
-    values["task"]["fields"] = {name: config.to_dict(field) for name, field in schema.items()}
-    checkpoint.save(out, replace(tracked.loaded, recipe=recipes.from_stored(values)))  # its version differs
+    checkpoint.save(out, with_thresholds(tracked.loaded, schema))
     checkpoint.copy_example(tracked.folder, out)
     if run := tracked.run():
         run.note(out)

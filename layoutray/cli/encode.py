@@ -80,7 +80,7 @@ def encode(
     fetch = registered.fetcher(uri)
     with ProgressDisplay() as progress, connect(gpus=0):
         card = on_ray.encode(loaded, folders, folder, workers=workers, fetch=fetch, progress=progress)
-    _summarise(card, loaded, str(out))
+    summarise(card, loaded, str(out))
     return card
 
 
@@ -95,7 +95,8 @@ def resolved(training_recipe: "Recipe", uri: str) -> "Recipe":
     return dataclasses.replace(training_recipe, tokenizer=named)
 
 
-def _summarise(card: "Card", training_recipe: "Recipe", out: str) -> None:
+def summarise(card: "Card", training_recipe: "Recipe", out: str) -> None:
+    """Say how many pages have become how many examples, and what was left out."""
     rows = [(split, card.pages[split], card.examples[split]) for split in card.pages]
     terminal.show_table(f"Examples in {out}", ("split", "pages", "examples"), rows)
     see = f"see `layoutray dead-letters list {out}`"

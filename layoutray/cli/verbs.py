@@ -21,6 +21,9 @@ class Verb:
 
 
 VERBS = {
+    "train": Verb(
+        "Train and measure a model of a folder of labelled documents: all steps in one.", ".train_folder:main"
+    ),
     "synthesize": Verb("Draw forms and receipts with known values, to try layoutray without data.", ".synthesize:main"),
     "ingest": Verb("Read documents with OCR and write their pages, dead letters and a manifest.", ".ingest:main"),
     "mix": Verb("Combine several sets of pages into one, by the shares of a recipe.", ".mix:main"),
@@ -46,6 +49,7 @@ VERBS = {
     "keys create": Verb("Create a key of the endpoint and print it, once.", ".keys:create"),
     "keys list": Verb("Print all keys of the endpoint, without their texts, as JSON.", ".keys:list_keys"),
     "keys revoke": Verb("End the validity of a key of the endpoint.", ".keys:revoke"),
+    "recipes": Verb("List the shipped recipes, or print one.", ".recipes:main"),
     "demo": Verb("Run the whole chain on generated pages: OCR, training, evaluation, endpoint.", ".demo:main"),
     "benchmark ocr": Verb("Measure word recall and speed of OCR settings.", ".benchmark_ocr:main"),
     "dead-letters list": Verb(
@@ -92,7 +96,7 @@ EXTRAS: Mapping[str, Sequence[str]] = {
     "model": ("import", "answer", "predict"),
     "tracking": ("rollback",),
     "train": (
-        *("synthesize", "encode", "pretrain", "finetune", "sweep", "learning-curve", "compare"),
+        *("train", "synthesize", "encode", "pretrain", "finetune", "sweep", "learning-curve", "compare"),
         *("evaluate", "calibrate", "select", "promote", "export huggingface", "export label-studio"),
         *("picture reliability", "picture words"),
     ),

@@ -4,12 +4,11 @@ import logging
 import os
 import shutil
 import tempfile
-import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import ray.train
 import torch
@@ -22,11 +21,11 @@ from ray.train import (
     ScalingConfig,
 )
 from ray.train.torch import TorchConfig, TorchTrainer
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from layoutray.cluster import gpus
 from layoutray.cluster.meters import TrainingMeter
 from layoutray.cluster.placement import TrainingResources
+from layoutray.cluster.relay import relayed
 from layoutray.errors import InputError, TrainingError
 from layoutray.store import sources
 from layoutray.training import train as training
@@ -38,8 +37,6 @@ from layoutray.training.reporter import CompositeReporter, Reporter
 
 _UPLOAD_PATIENCE = 600.0
 """Seconds that a training which has diverged waits for the upload of its last state."""
-_POLL_SECONDS = 0.5
-"""Between two looks of the driver for reports of rank 0."""
 _STATES = "ray"
 """Folder in the checkpoint folder where Ray keeps states; a rerun of an unfinished job resumes from the last."""
 
@@ -84,8 +81,8 @@ def train(
     job = checked.job
     check_share(job.recipe.train.batch_size, job.recipe.train.micro_batch_size, workers.count)
     logging.getLogger("ray.train").setLevel(logging.WARNING)
-    with _relay_to(watching) as relay:
-        config = {"job": job, "threads": workers.num_threads, "reporters": reporters, "relay": relay}
+    with relayed({"": watching}) as relay:
+        config = {"job": job, "threads": workers.num_threads, "reporters": reporters, "relay": relay("")}
         progress = _fit(job, workers, config)
     sources.remove_folder(sources.join(job.out, _STATES))
     return progress
@@ -113,58 +110,6 @@ def _fit(job: Job, workers: Workers, config: dict[str, Any]) -> dict[str, Any]:
     )
     result = trainer.fit()
     return dict(result.return_value or {})
-
-
-class _Board:
-    """An actor that queues calls until the driver takes them."""
-
-    def __init__(self) -> None:
-        self._calls: list[tuple[str, int, Any]] = []
-
-    def post(self, call: tuple[str, int, Any]) -> None:
-        self._calls.append(call)
-
-    def take(self) -> list[tuple[str, int, Any]]:
-        calls, self._calls = self._calls, []
-        return calls
-
-
-class _Relay(Reporter):
-    """A reporter for rank 0 that forwards everything but states to the driver, without waiting."""
-
-    def __init__(self, board: Any) -> None:
-        self._board = board
-
-    def start(self, step: int, steps: int) -> None:
-        self._board.post.remote(("start", step, steps))
-
-    def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        self._board.post.remote(("metrics", step, dict(values)))
-
-
-@contextmanager
-def _relay_to(listener: Reporter) -> Generator[_Relay]:
-    """A relay whose calls reach `listener` in this process for the `with` block."""
-    # On the driver's node, so that the loss of another node does not end it.
-    on_this_node = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    board = cast(Any, ray.remote(num_cpus=0)(_Board)).options(scheduling_strategy=on_this_node).remote()
-    ended = threading.Event()
-
-    def listen() -> None:
-        last_round = False
-        while not last_round:
-            last_round = ended.wait(_POLL_SECONDS)
-            for kind, step, value in cast(list[tuple[str, int, Any]], ray.get(board.take.remote())):
-                getattr(listener, kind)(step, value)
-
-    thread = threading.Thread(target=listen, name="relay", daemon=True)
-    thread.start()
-    try:
-        yield _Relay(board)
-    finally:
-        ended.set()
-        thread.join()
-        ray.kill(board)
 
 
 class StateReporter(Reporter):

@@ -3,10 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from layoutray import config
+from layoutray.checkpoint import Checkpoint
 from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError
 from layoutray.evaluation.fields import FieldScores, JudgedAnswer, Schema, certainties
 from layoutray.metrics.acceptance import Proportion, acceptance_threshold, proportion
+from layoutray.recipe import recipes
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +89,10 @@ def choose_thresholds(
         )
         for name, field in schema.items()
     }
+
+
+def with_thresholds(loaded: Checkpoint, schema: Schema) -> Checkpoint:
+    """The checkpoint with other settings of its fields; its version differs when it is saved."""
+    values = loaded.recipe.to_dict()
+    values["task"]["fields"] |= {name: config.to_dict(field) for name, field in schema.items()}
+    return replace(loaded, recipe=recipes.from_stored(values))

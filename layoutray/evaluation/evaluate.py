@@ -135,6 +135,11 @@ def _evaluate_fields(
         documents = generate_answers(selection, expected, schema, generator.write)
     else:
         documents = answer_from_entities(selection, expected, schema, predictions.entities)
+    return evaluation_of_fields(schema, documents)
+
+
+def evaluation_of_fields(schema: Schema, documents: Sequence[AnsweredDocument]) -> FieldEvaluation:
+    """Scores and calibration of answered documents."""
     judged = judge(documents, schema)
     has_thresholds = any(field.accept_from is not None for field in schema.values())
     return FieldEvaluation(

@@ -65,6 +65,8 @@ def apply_measured_split(reference: DocumentRef, recipe: IngestRecipe) -> Docume
 
     `measured = "dev"` is for data sets whose own test split has no truth: their dev split becomes test.
     """
+    if recipe.measured == "none":
+        return replace(reference, split="")
     if recipe.measured == "test" or reference.split in ("train", ""):
         return reference
     return replace(reference, split="test") if reference.split == recipe.measured else None

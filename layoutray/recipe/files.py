@@ -21,15 +21,21 @@ def read(recipe: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
     Raises:
         RecipeError: if there is no such file or recipe, or an override cannot be applied.
     """
-    return config.override(config.read_toml(_find(recipe)), overrides)
+    return config.override(config.read_toml(find(recipe)), overrides)
 
 
-def _find(recipe: str) -> Traversable:
-    path = Path(recipe)
+def shipped() -> dict[str, Traversable]:
+    """The files of the shipped recipes by name, those of other packages included."""
+    found = (file for folder in (*registry.folders(_GROUP), RECIPES) for file in folder.iterdir())
+    return {file.name.removesuffix(".toml"): file for file in found if file.name.endswith(".toml")}
+
+
+def find(recipe: str) -> Traversable:
+    """A TOML file, or that of the shipped recipe of that name. Raises RecipeError if there is no such recipe."""
+    path, known = Path(recipe), shipped()
     if path.suffix == ".toml":
         return path
-    shipped = {file.name: file for folder in (*registry.folders(_GROUP), RECIPES) for file in folder.iterdir()}
-    if f"{recipe}.toml" not in shipped:
-        known = sorted(name.removesuffix(".toml") for name in shipped if name.endswith(".toml"))
-        raise RecipeError(f"no recipe called {recipe!r}; shipped: {', '.join(known)}; or give the path of a .toml file")
-    return shipped[f"{recipe}.toml"]
+    if recipe not in known:
+        names = ", ".join(sorted(known))
+        raise RecipeError(f"no recipe called {recipe!r}; shipped: {names}; or give the path of a .toml file")
+    return known[recipe]

@@ -22,7 +22,7 @@ class IngestRecipe:
         splits: for `dev` and `test`, a regular expression, matched from the start of file names, of the documents in
             that split. A split that the data set defines itself takes precedence.
         measured: the data set's own split that becomes `test`. `dev` is for sets whose publisher does not release the
-            truth of test: the set's test is left out, and `dev_share` is taken from train.
+            truth of test: the set's test is left out, and `dev_share` is taken from train. `none` ignores its splits.
         dev_share, test_share: shares of the documents, selected by a hash of their id, that become dev and test if
             neither the data set nor `splits` defines these splits.
         split_by: regular expression with one group, matched from the start of file names. Documents with the same
@@ -36,7 +36,7 @@ class IngestRecipe:
     words: Literal["ocr", "annotation"] = "ocr"
     only: str = "*"
     splits: dict[str, str] = field(default_factory=dict[str, str])
-    measured: Literal["test", "dev"] = "test"
+    measured: Literal["test", "dev", "none"] = "test"
     dev_share: float = 0.1
     test_share: float = 0.0
     split_by: str = ""

@@ -49,6 +49,8 @@ class TrainRecipe:
             groups of blocks with about this many examples.
         documents: number of training documents, chosen by the seed; 0 takes all. The documents of a smaller number are
             among those of a larger one.
+        folds: number of equal parts of the training documents, for cross-validation; 0 does not divide them.
+        fold: the part, from 1, that is left out of the training; 0 leaves out none. `documents` chooses among the rest.
         dev_examples: largest number of dev examples that an evaluation reads, chosen by the seed; 0 reads all.
     """
 
@@ -78,6 +80,8 @@ class TrainRecipe:
     word_masking: float = 0.0
     shuffle_window: int = 1 << 20
     documents: int = 0
+    folds: int = 0
+    fold: int = 0
     dev_examples: int = 0
 
     def __post_init__(self) -> None:
@@ -94,6 +98,8 @@ class TrainRecipe:
             "checkpoint_every",
             "patience",
             "documents",
+            "folds",
+            "fold",
             "dev_examples",
             "micro_batch_tokens",
         ):
@@ -102,6 +108,11 @@ class TrainRecipe:
         for name in ("box_jitter", "word_masking"):
             if not 0 <= getattr(self, name) < 1:
                 raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be at least 0 and below 1")
+        if self.folds == 1 or self.fold > self.folds:
+            raise RecipeError(
+                f"train.folds is {self.folds} and train.fold is {self.fold}; folds must be 0 or at least 2, and "
+                "fold at most folds"
+            )
         if self.compile and self.windows == "packed":
             raise RecipeError(
                 "train.compile is true and train.windows is 'packed', whose batches have windows of other lengths, so "

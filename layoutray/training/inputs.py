@@ -1,6 +1,7 @@
 """Everything that one process trains from: opened once, checked before the first step."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ import pyarrow.compute as pc
 from layoutray import checkpoint
 from layoutray.batching.examples import ExampleSet, TableBlocks
 from layoutray.errors import InputError
+from layoutray.recipe.train_section import TrainRecipe
 from layoutray.store import example_files, sources
 from layoutray.store.card import Card
 from layoutray.store.example_files import ExampleFiles
@@ -62,8 +64,8 @@ class TrainingInputs:
     @cached_property
     def train(self) -> ExampleSet:
         settings = self.job.recipe.train
-        if settings.documents:
-            return _open_documents(self.job.examples, settings.documents, self.job.recipe.seed)
+        if settings.documents or settings.fold:
+            return _open_documents(self.job.examples, settings, self.job.recipe.seed)
         return open_split(self.job.examples, "train")
 
     @cached_property
@@ -121,20 +123,36 @@ def training_documents(folder: str) -> list[str]:
     return sorted(set(_training_examples(folder).column("doc_id").to_pylist()))
 
 
-def _open_documents(folder: str, count: int, seed: int) -> ExampleSet:
-    """The training examples of `count` documents, in memory.
+def fold(doc_ids: Iterable[str], number: int, folds: int) -> frozenset[str]:
+    """The documents of one of `folds` parts, whose sizes differ by one at most; they follow from the ids alone.
 
-    Documents are taken by the hash of their ids, so that those of a smaller `count` are among them.
+    Args:
+        number: of the part, from 1 on.
+    """
+    return frozenset(_ranked(doc_ids, "fold")[number - 1 :: folds])
+
+
+def _open_documents(folder: str, settings: TrainRecipe, seed: int) -> ExampleSet:
+    """The training examples of the documents that `documents` and `fold` of `settings` choose, in memory.
+
+    Documents are taken by the hash of their ids, so that those of a smaller number are among them.
     """
     every = _training_examples(folder)
     ids = set(every.column("doc_id").to_pylist())
-    if count > len(ids):
+    if settings.fold:
+        ids -= fold(ids, settings.fold, settings.folds)
+    if settings.documents > len(ids):
         raise InputError(
-            f"train.documents is {count}, and {folder} has {len(ids)} training documents; "
+            f"train.documents is {settings.documents}, and {folder} has {len(ids)} training documents; "
             f"give a number up to {len(ids)}, or 0 for all"
         )
-    ranked = sorted(ids, key=lambda doc_id: hashlib.sha256(f"train {seed} {doc_id}".encode()).digest())
-    return ExampleSet(TableBlocks(every.filter(pc.field("doc_id").isin(pa.array(ranked[:count], pa.string())))))
+    chosen = _ranked(ids, f"train {seed}")[: settings.documents or None]
+    return ExampleSet(TableBlocks(every.filter(pc.field("doc_id").isin(pa.array(chosen, pa.string())))))
+
+
+def _ranked(doc_ids: Iterable[str], purpose: str) -> list[str]:
+    """Document ids in an order that is random, but always the same for a purpose."""
+    return sorted(doc_ids, key=lambda doc_id: hashlib.sha256(f"{purpose} {doc_id}".encode()).digest())
 
 
 def _training_examples(folder: str) -> pa.Table:

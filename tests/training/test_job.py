@@ -16,7 +16,7 @@ from layoutray.store import codec, example_files, shards, sources
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.training import job as jobs
 from layoutray.training import world as worlds
-from layoutray.training.inputs import open_split, prepare, training_documents
+from layoutray.training.inputs import fold, open_split, prepare, training_documents
 from layoutray.training.reporter import HISTORY, JsonLines
 from layoutray.training.train import train_in_place
 from tests.jobs import elsewhere, job, pages, recipe
@@ -209,6 +209,23 @@ def test_a_smaller_number_of_documents_is_among_a_larger_one(tmp_path: Path) -> 
         InputError, match=r"train\.documents is 25, and .* has 24 training documents; give a number up to 24"
     ):
         chosen(25)
+
+
+def test_a_fold_is_left_out_and_every_document_is_in_one_fold(tmp_path: Path) -> None:
+    one = job(tmp_path, recipe("masked_lm", steps=1))
+    everything = training_documents(one.examples)
+
+    def trained(number: int, documents: int = 0) -> set[str]:
+        some = recipe("masked_lm", steps=1, folds=5, fold=number, documents=documents)
+        return {example.doc_id for example in prepare(dataclasses.replace(one, recipe=some), 1).train}
+
+    parts = [fold(everything, number, 5) for number in range(1, 6)]
+    assert sorted(doc_id for part in parts for doc_id in part) == everything
+    assert sorted(map(len, parts)) == [4, 5, 5, 5, 5]
+    assert [trained(number) for number in range(1, 6)] == [set(everything) - part for part in parts]
+    assert len(trained(2, documents=7)) == 7
+    assert trained(2, documents=7) < trained(2)
+    assert trained(0) == set(everything)
 
 
 def test_all_windows_of_a_chosen_document_are_trained_on(tmp_path: Path) -> None:

@@ -13,7 +13,9 @@ import torch
 
 from layoutray.cli.shared import options, terminal, tracked_training
 from layoutray.cli.shared.options import JobOptions, TrainingOptions, option
+from layoutray.cli.shared.progress import ProgressDisplay, TrainingsDisplay
 from layoutray.cluster.connect import connect
+from layoutray.cluster.relay import Relay, relayed
 from layoutray.cluster.trials import Ended, Share, run_each
 from layoutray.errors import CheckpointError, LayoutrayError
 from layoutray.recipe import recipes
@@ -152,7 +154,7 @@ def claim(out: str, identity: Mapping[str, object], kind: str) -> None:
     shards.write_bytes(json.dumps(identity).encode(), out, jobs.JOB)
 
 
-def open_whole(trials: Sequence[Trial], chosen: TrialJobOptions, varied: Sequence[str]) -> Run:
+def open_whole(trials: Sequence[Trial], chosen: TrialOptions, varied: Sequence[str]) -> Run:
     """The run of all trials, with the recipe of the first; `varied` names the keys that differ."""
     first = trials[0].job
     whole = replace(first, out=sources.absolute(chosen.out))
@@ -178,9 +180,7 @@ def train(
         if waiting:
             tracked_training.describe_start(next(iter(waiting.values())))
             terminal.say(f"{len(opened)} trials; MLflow shows their progress in run {parent.run_id}")
-            work = partial(_train, {name: checked.job for name, checked in waiting.items()}, opened)
-            with connect():
-                ended = run_each([*waiting], work, chosen.share(), lambda name: terminal.say(f"{name} has ended"))
+            ended = _train_each({name: checked.job for name, checked in waiting.items()}, opened, chosen.share())
     except BaseException:
         for run in opened.values():
             if not run.finished:
@@ -194,6 +194,14 @@ def train(
             opened[trial.name].finish("FAILED")
         results.append(Result(trial, None, error=one.error) if one.error else finished(trial, one.seconds))
     return results
+
+
+def _train_each(jobs: Mapping[str, Job], opened: Mapping[str, Run], share: Share) -> dict[str, Ended]:
+    """Train the jobs on the cluster, and show the progress of all together."""
+    steps = {name: job.recipe.train.steps for name, job in jobs.items()}
+    with connect(), ProgressDisplay() as display, relayed(TrainingsDisplay(display, steps).reporters) as relay:
+        work = partial(_train, jobs, opened, {name: relay(name) for name in jobs})
+        return run_each([*jobs], work, share, lambda name: terminal.say(f"{name} has ended"))
 
 
 def train_every(trials: Sequence[Trial], waiting: Mapping[str, CheckedJob], parent: Run, chosen: TrialOptions) -> None:
@@ -220,9 +228,15 @@ def objective(trial: Trial) -> str:
     return f"dev.{trial.job.recipe.task.objective[0]}"
 
 
-def _train(waiting: Mapping[str, Job], opened: Mapping[str, Run], name: str, device: torch.device) -> None:
+def _train(
+    waiting: Mapping[str, Job],
+    opened: Mapping[str, Run],
+    relays: Mapping[str, Relay],
+    name: str,
+    device: torch.device,
+) -> None:
     """The work of a trial's process."""
     job, run = waiting[name], opened[name]
-    reporter = CompositeReporter(tracking.reporters(job, run))
+    reporter = CompositeReporter([*tracking.reporters(job, run), relays[name]])
     train_in_place(inputs.prepare(job, workers=1), worlds.single_process(device), reporter)
     tracking.close_run(job, run)

@@ -4,8 +4,8 @@ Files: every `*.json` below the root, a list of tasks with their annotations; a 
 with a transcription (a text area of the region) is a word, or several if the transcription has spaces. One without a
 transcription is an area and labels the words inside it. Boxes are percentages in full float precision, so that
 unchanged boxes are read back exactly. A rotated box becomes its bounding box. Regions that relations join are one
-record. The latest annotation of a page that is not cancelled counts, also when the page was imported twice. A page
-without annotation becomes a dead letter, `not_annotated`.
+record. Each labelled entity is also a value of its document. The latest annotation of a page that is not cancelled
+counts, also when the page was imported twice. A page without annotation becomes a dead letter, `not_annotated`.
 
 Tasks made by `layoutray export label-studio` contain their document, page and split, and the order, lines and
 entities of their words. Every other task is a document of its own; its picture is searched below the root by name.
@@ -21,7 +21,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
-from layoutray.document.tags import OUTSIDE, kind_of
+from layoutray.document import Field, Page
+from layoutray.document.tags import OUTSIDE, are_entity_tags, kind_of, spans
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
     IMAGE_SUFFIXES,
@@ -130,7 +131,18 @@ class _LabelStudio:
         ]
         last = max(1, *(task.number for task in tasks))
         not_annotated = [task.number for task in tasks if task.result is None]
-        return truth_of_pages(reference.document(doc_id, last), pages, collected, not_annotated)
+        return truth_of_pages(reference.document(doc_id, last, _fields(pages)), pages, collected, not_annotated)
+
+
+def _fields(pages: Sequence[Page]) -> Iterator[Field]:
+    """The labelled entities as values of their document, each once."""
+    tagged = [(page.words, [word.tag for word in page.words]) for page in pages]
+    yield from dict.fromkeys(
+        Field(name, " ".join(word.text for word in words[start:end]))
+        for words, tags in tagged
+        if are_entity_tags(tags)
+        for name, start, end in spans(tags)
+    )
 
 
 def _tasks(uri: str) -> Iterator[_Task]:

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from layoutray.document import Field
 from layoutray.errors import DocumentError, InputError
 from layoutray.readers import load
 from tests.formats.projects import Results, annotation, exported, read_back, submitted, write
@@ -50,6 +51,12 @@ def test_what_a_person_changes_is_changed(tmp_path: Path) -> None:
     moved = truth.pages[0].words[1].box
     assert (moved.x0, moved.x1) == pytest.approx((0.3, 0.425))
     assert (truth.repairs, truth.dropped, truth.not_annotated) == (0, 0, ())
+
+
+def test_labelled_entities_are_values_of_their_document(tmp_path: Path) -> None:
+    pages = [SENT, page("d", 2, word("9.00", tag="B-total"), word("EUR", tag="I-total"), word("paid", tag="B-state"))]
+    truth = read_back(tmp_path, submitted(exported(pages)))
+    assert truth.document.fields == (Field("total", "9.00 EUR"), Field("state", "paid"))
 
 
 def test_relations_of_areas_are_records_of_the_words_inside(tmp_path: Path) -> None:

@@ -1,0 +1,118 @@
+"""What `layoutray train` says: which fields there are, how good the model is, and what to do next."""
+
+from collections.abc import Sequence
+
+from layoutray.cli.shared import terminal
+from layoutray.compare.learning_curve import LearningCurve
+from layoutray.evaluation.acceptance import Goal
+from layoutray.evaluation.cross_validation import measurement_of
+from layoutray.evaluation.evaluate import FieldEvaluation
+from layoutray.evaluation.fields import AnsweredDocument, Schema
+from layoutray.evaluation.measurement import estimate
+from layoutray.metrics.acceptance import fewest_answers
+from layoutray.metrics.bootstrap import Estimate
+from layoutray.prepare.infer_fields import InferredFields
+from layoutray.recipe.schedule import Schedule
+from layoutray.store.card import Card
+from layoutray.training.job import Job
+
+_MORE = 20
+"""Additional documents whose gain is predicted."""
+
+
+def show_fields(fields: InferredFields) -> None:
+    """Show the fields and their types."""
+    rows = [
+        (name, one.type, fields.documents[name], "yes" if one.many else "", "yes" if one.required else "")
+        for name, one in fields.types.items()
+    ]
+    columns = ("field", "type", "documents", "many", "required")
+    terminal.show_table("Fields; --fields NAME:TYPE changes a type", columns, rows)
+
+
+def show(measured: FieldEvaluation, whole: Job) -> None:
+    """Show the scores of each field, and say if there are no answers, and why."""
+    documents = measured.documents
+    rows = [_row(name, measured) for name in measured.schema]
+    title = f"{len(documents)} documents, each answered by a model that was not trained on it"
+    terminal.show_table(title, ("field", "with a value", "F1", "precision", "wrong", "missing"), rows)
+    f1, answered = estimate([measurement_of(measured)]).interval, sum(bool(one.answers) for one in documents)
+    terminal.say(
+        f"F1 of all fields: {f1.value:.2f} (95 % interval {f1.low:.2f} to {f1.high:.2f}); "
+        f"{answered} of {len(documents)} documents answered"
+    )
+    if not f1.value:
+        terminal.say(_why_nothing(whole))
+
+
+def gain(measured: FieldEvaluation, by_half: FieldEvaluation, planned: Schedule) -> Estimate:
+    """What more documents would add to the F1 of a model of all documents."""
+    points = {planned.half: [measurement_of(by_half)], planned.in_training: [measurement_of(measured)]}
+    curve = LearningCurve.of(points)
+    return curve.predicted(planned.documents + _MORE).minus(curve.predicted(planned.documents))
+
+
+def show_gain(gained: Estimate | None) -> None:
+    """Say what more documents would bring."""
+    if gained is None:
+        terminal.say(f"what {_MORE} more documents would bring cannot be said from so few")
+        return
+    one = gained.interval
+    terminal.say(
+        f"{_MORE} more documents would change F1 by about {one.value:+.2f} ({one.low:+.2f} to {one.high:+.2f}), if the "
+        "error goes on to fall as it did from half of the documents to all"
+    )
+
+
+def show_thresholds(measured: FieldEvaluation, schema: Schema, goal: Goal) -> None:
+    """Say of which fields some answers need no look."""
+    accepted = {
+        name: sum(one.answer.name == name and field.accepts(one.answer.confidence) for one in measured.judged)
+        for name, field in schema.items()
+    }
+    for name, count in accepted.items():
+        if count:
+            terminal.say(f"{name}: from a confidence of {schema[name].accept_from:.2f}, {count} answers need no look")
+    if none := [name for name, count in accepted.items() if not count]:
+        terminal.say(
+            f"every answer of {', '.join(none)} needs a look: a precision of {goal.precision} is shown by "
+            f"{fewest_answers(goal.precision, goal.risk)} answers of a field or more, almost all of them right"
+        )
+
+
+def show_next_steps(out: str, name: str) -> None:
+    """Say what to do with the model."""
+    terminal.say(f"""
+the model is models:/{name}@candidate, and {out}/model; what to do next:
+  layoutray predict {out}/model OTHER_FILES --out {out}/answers    # answer other files
+  layoutray review {out}/answers                                   # correct the answers in the browser
+  layoutray train FOLDER {out}/answers --out NEW_FOLDER            # train on what was corrected, too
+  layoutray select {out}/model {out}/answers --count 20 --out {out}/next    # which of them to label next
+  layoutray serve models:/{name}@candidate                         # answer over HTTP""")
+
+
+def _row(name: str, measured: FieldEvaluation) -> Sequence[object]:
+    documents = measured.documents
+    score = measured.scores.normal.get(name)
+    with_value = [one for one in documents if any(field.name == name for field in one.expected)]
+    missing = sum(not _answers(one, name) for one in with_value)
+    if score is None or not score.answered:
+        return name, len(with_value), "0.00", "-", 0, missing
+    wrong = score.answered - score.correct
+    return name, len(with_value), f"{score.f1:.2f}", f"{score.precision:.2f}", wrong, missing
+
+
+def _answers(document: AnsweredDocument, name: str) -> bool:
+    return any(answer.name == name for answer in document.answers)
+
+
+def _why_nothing(whole: Job) -> str:
+    """Why no answer is right, and what helps."""
+    card, settings = Card.read(whole.examples), whole.recipe.train
+    lost = card.missing + card.contradictory
+    found = f"; {lost} of {card.values} values were not found in their documents" if lost else ""
+    return (
+        f"no answer is right: the models have seen {card.examples['train']} windows in {settings.steps} steps{found}; "
+        f"label more documents, train longer with --set train.steps={2 * settings.steps}, or start from a model that "
+        "was trained on other documents with --init"
+    )

@@ -1,0 +1,98 @@
+"""The trainings of labelled documents: that of all, and those that leave out some, which their models then answer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from layoutray import config
+from layoutray.cli.shared.trials import Trial
+from layoutray.recipe import files, recipes
+from layoutray.recipe.recipes import Recipe
+from layoutray.recipe.schedule import STEPS_OF_A_START, STEPS_OF_AN_ENCODER, Schedule, schedule
+from layoutray.store import sources
+from layoutray.store.card import Card
+from layoutray.tasks import AnswersFields, TagsWords
+from layoutray.training.inputs import fold, training_documents
+from layoutray.training.job import Job
+
+RECIPE = "finetune-fields"
+"""What all models of labelled documents have in common."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A training without some documents, which its model then answers."""
+
+    trial: Trial
+    held_out: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedTrainings:
+    """The trainings of a set of documents.
+
+    Attributes:
+        whole: of all documents.
+        parts: of all documents but those of a fold.
+        halves: of half of these documents; empty if there are too few.
+    """
+
+    schedule: Schedule
+    whole: Trial
+    parts: Sequence[Part]
+    halves: Sequence[Part]
+
+    @property
+    def trials(self) -> list[Trial]:
+        """All trainings."""
+        return [self.whole, *(part.trial for part in (*self.parts, *self.halves))]
+
+
+def recipe_of(name: str, task: Mapping[str, Any], init: str, start: Recipe, assignments: Sequence[str] = ()) -> Recipe:
+    """The recipe of models with the fields of `task` that start from checkpoint `init`, which has the recipe `start`.
+
+    A start that is no plain text encoder also gives the model's settings, and one that tags fields its task.
+
+    Args:
+        assignments: `KEY=VALUE` assignments to recipe keys, the last ones strongest.
+    """
+    values = files.read(RECIPE)
+    if isinstance(start.task, TagsWords) and isinstance(start.task, AnswersFields):
+        values["task"]["name"] = start.task.name
+    values["task"] |= task
+    values["tokenizer"] = {"path": init}
+    if start.arch != "hf":
+        values |= {"model": start.model, "max_length": start.max_length}
+    return recipes.from_dict(config.override(values, assignments) | {"name": name})
+
+
+def schedule_for(examples: str, start: Recipe, folds: int) -> Schedule:
+    """The schedule for encoded documents; arguments as `recipe_of` and `schedule`."""
+    fewest = STEPS_OF_A_START if isinstance(start.task, TagsWords) else STEPS_OF_AN_ENCODER
+    return schedule(len(training_documents(examples)), Card.read(examples).examples["train"], fewest, folds)
+
+
+def plan(whole: Job, scheduled: Schedule, out: str) -> PlannedTrainings:
+    """All trainings.
+
+    Args:
+        whole: the training of all documents.
+        out: folder for the checkpoints of the others.
+    """
+    ids = training_documents(whole.examples)
+
+    def part(number: int, documents: int) -> Part:
+        settings = {"folds": scheduled.folds, "fold": number, "documents": documents}
+        recipe = replace(whole.recipe, train=replace(whole.recipe.train, **settings))
+        name = f"{number}-of-{documents}" if documents else f"{number}"
+        varied = tuple(f"train.{key}={settings[key]}" for key in ("fold", "documents") if settings[key])
+        trial = Trial(replace(whole, recipe=recipe, out=sources.join(out, name)), varied)
+        return Part(trial, fold(ids, number, scheduled.folds))
+
+    numbers = range(1, scheduled.measured + 1)
+    return PlannedTrainings(
+        schedule=scheduled,
+        whole=Trial(whole, ()),
+        parts=[part(number, 0) for number in numbers],
+        halves=[part(number, scheduled.half) for number in numbers] if scheduled.half else [],
+    )

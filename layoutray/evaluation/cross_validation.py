@@ -1,0 +1,48 @@
+"""Cross-validation: each document is answered by a model that was not trained on it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
+
+from layoutray import checkpoint
+from layoutray.evaluation.evaluate import FieldEvaluation, evaluate, evaluation_of_fields
+from layoutray.evaluation.fields import normal_fields
+from layoutray.evaluation.measurement import Measurement
+from layoutray.evaluation.page_selection import PageSelection
+from layoutray.metrics.item_counts import count_items, summed
+from layoutray.prepare.whole_documents import read_documents
+from layoutray.store.data_set import DataSet
+from layoutray.tasks import document_fields_of
+
+
+def cross_validate(folders: Sequence[str], held_out: Mapping[str, Collection[str]]) -> FieldEvaluation:
+    """The answers of several models to the documents that each was not trained on, judged together.
+
+    Args:
+        folders: data sets, whose documents are all in split train.
+        held_out: ids of the documents that each model answers, by the folder of its checkpoint.
+    """
+    fields = [found for model, doc_ids in held_out.items() if (found := _answered(folders, model, frozenset(doc_ids)))]
+    return evaluation_of_fields(fields[0].schema, [*chain.from_iterable(one.documents for one in fields)])
+
+
+def measurement_of(fields: FieldEvaluation) -> Measurement:
+    """The F1 of all fields, with the counts of each document."""
+    counts = {
+        str(number): count_items(
+            ((one.name, one.value) for one in normal_fields(document.expected, fields.schema)),
+            ((answer.name, answer.value) for answer in document.answers),
+        )
+        for number, document in enumerate(fields.documents)
+    }
+    return Measurement("field_f1", "max", summed(counts.values()).f1, counts)
+
+
+def _answered(folders: Sequence[str], model: str, doc_ids: frozenset[str]) -> FieldEvaluation | None:
+    """The answers of a model to some documents; None if none of them has a value of its fields."""
+    loaded = checkpoint.load(model)
+    schema = document_fields_of(loaded.recipe.task)
+    documents = list(read_documents([*map(DataSet, folders)]))
+    if not any(one.doc_id in doc_ids and any(field.name in schema for field in one.fields) for one in documents):
+        return None
+    others = frozenset(one.doc_id for one in documents) - doc_ids
+    return evaluate(loaded, PageSelection(tuple(folders), "train", others, "others")).fields

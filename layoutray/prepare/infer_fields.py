@@ -1,0 +1,90 @@
+"""The fields of a data set, with their types, from the values that its documents have."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from layoutray.document import Document, Field
+from layoutray.document.contradictions import contradictory
+from layoutray.document.field_type import FieldType
+from layoutray.document.normal_form import normal_form
+from layoutray.errors import InputError
+
+_FEWEST_FOR_REQUIRED = 5
+"""Documents. That all of fewer documents have a value may be chance."""
+_RECORD = "items"
+"""Name of the records that values with a row form."""
+_DATE = re.compile(r"\d\D+\d|\d{8}|[^\W\d]{3}")
+"""What tells a date from a number that could be one."""
+_CENTS = re.compile(r"[.,]\d\d?\D{0,4}$")
+"""What an amount of money ends in, and few other numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class InferredFields:
+    """The fields of a data set.
+
+    Attributes:
+        types: of each field, by name.
+        documents: number of documents that have a value of the field, by name.
+        records: the fields of records, the key first; empty without records.
+    """
+
+    types: Mapping[str, FieldType]
+    documents: Mapping[str, int]
+    records: tuple[str, ...] = ()
+
+    def task(self) -> dict[str, Any]:
+        """The sections [task.fields] and [task.records] of a recipe; only what differs from the defaults."""
+        default = FieldType()
+        fields = {
+            name: {"type": one.type}
+            | {key: True for key in ("many", "required") if getattr(one, key) != getattr(default, key)}
+            for name, one in self.types.items()
+        }
+        return {"fields": fields} | ({"records": {_RECORD: {"fields": [*self.records]}}} if self.records else {})
+
+
+def infer_fields(documents: Iterable[Document], wanted: Mapping[str, str]) -> InferredFields:
+    """The types of fields: `date` or `amount` if all values are one, else `text`.
+
+    A field is `many` if a document has several values, and `required` if all documents have one.
+
+    Args:
+        wanted: the type of each wanted field by its name, empty to infer it; without any, all fields are wanted.
+
+    Raises:
+        InputError: if no document has values, or none has a value of a wanted field.
+    """
+    labelled = [document for document in documents if document.fields]
+    values: dict[str, list[Field]] = defaultdict(list)
+    having = Counter[str]()
+    for document in labelled:
+        having.update({field.name for field in document.fields})
+        for field in document.fields:
+            values[field.name].append(field)
+    if not values:
+        raise InputError("no document has a value; give the values of each document, or label and finish some")
+    if unknown := [name for name in wanted if name not in values]:
+        raise InputError(
+            f"no document has a value of {', '.join(unknown)}; the fields are {', '.join(values)}; correct --fields"
+        )
+    types: dict[str, FieldType] = {}
+    for name in wanted or values:
+        kind = FieldType(type=wanted.get(name) or _type_of([field.value for field in values[name]]))  # pyright: ignore[reportArgumentType]
+        many = any(
+            contradictory([one for one in document.fields if one.name == name], {name: kind}) for document in labelled
+        )
+        everywhere = not many and len(labelled) >= _FEWEST_FOR_REQUIRED and having[name] == len(labelled)
+        types[name] = replace(kind, many=many, required=everywhere)
+    in_rows = [name for name in types if all(field.row is not None for field in values[name])]
+    return InferredFields(types, having, tuple(sorted(in_rows, key=lambda name: -len(values[name]))))
+
+
+def _type_of(values: Sequence[str]) -> str:
+    if all(_DATE.search(value) and normal_form(value, FieldType(type="date")) for value in values):
+        return "date"
+    amounts = all(normal_form(value, FieldType(type="amount")) for value in values)
+    return "amount" if amounts and any(_CENTS.search(value) for value in values) else "text"

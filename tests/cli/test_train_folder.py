@@ -1,0 +1,147 @@
+"""The verb `train` as a user types it: from a folder of files and values to a registered model."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mlflow.tracking import MlflowClient
+
+import layoutray
+from layoutray import checkpoint
+from layoutray.cli import train_folder
+from layoutray.cli.main import main
+from layoutray.errors import InputError
+from layoutray.tasks import document_fields_of
+from tests.cluster.checkpoints import save_untrained
+from tests.mlflow_store import new_store
+from tests.ocr.files import pdf, typed
+
+DOCUMENTS = 6
+FAST = ["--folds", "2", "--at-once", "3", "--set", "train.steps=2", "--set", "train.warmup_steps=0"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The working folder, with a start and a folder of PDF files with values."""
+    folder = tmp_path_factory.mktemp("train")
+    scans = folder / "our scans"
+    scans.mkdir()
+    rows = ["file,field,value"]
+    for number in range(DOCUMENTS):
+        day, total = f"{number + 1}/2/2021", f"{number + 3}.50"
+        lines = [typed(f"Date {day}", x=20, y=700), typed(f"Total {total}", x=20, y=600)]
+        (scans / f"{number}.pdf").write_bytes(pdf("".join(lines)))
+        rows += [f"{number}.pdf,date,{day}", f"{number}.pdf,total,{total}", f"{number}.pdf,number,{number}"]
+    (scans / "values.csv").write_text("\n".join(rows))
+    save_untrained(folder / "start")
+    new_store(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        yield folder
+
+
+def call(out: str, *words: str) -> list[str]:
+    return ["our scans", "--out", out, "--init", "start", "--fields", "total, date:date", *FAST, *words]
+
+
+@pytest.fixture(scope="module")
+def trained(here: Path, cluster: None) -> Path:
+    """The folder of a finished call."""
+    assert train_folder.main(call("trained")) == 0
+    return here / "trained"
+
+
+@pytest.mark.ray
+def test_the_model_has_the_fields_and_is_registered_under_the_name_of_the_folder(trained: Path) -> None:
+    loaded = checkpoint.load(trained / "model")
+    fields = document_fields_of(loaded.recipe.task)
+    assert {name: (one.type, one.required) for name, one in fields.items()} == {
+        "total": ("amount", True),
+        "date": ("date", True),
+    }
+    assert loaded.recipe.train.steps == 2
+    assert loaded.provenance["init"] == [str(trained.parent / "start")]
+    client = MlflowClient()
+    version = client.get_model_version_by_alias("our-scans", "candidate")
+    run = client.get_run(str(version.run_id))
+    assert run.info.status == "FINISHED"
+    assert run.data.metrics["dev best/field_f1"] == loaded.metrics["dev.field_f1"]
+    children = client.search_runs([run.info.experiment_id], f"tags.`mlflow.parentRunId` = '{run.info.run_id}'")
+    assert {child.info.status for child in children} == {"FINISHED"}
+    assert len(children) == 3
+
+
+@pytest.mark.ray
+def test_models_that_measure_have_not_seen_what_they_answer(trained: Path) -> None:
+    (place,) = (trained / "trainings").iterdir()
+    recipes = [checkpoint.load(place / part).recipe for part in ("trained", "folds/1", "folds/2")]
+    assert [(one.train.folds, one.train.fold) for one in recipes] == [(0, 0), (2, 1), (2, 2)]
+
+
+@pytest.mark.ray
+def test_a_repeated_call_goes_on_and_says_the_same(
+    trained: Path, capsys: pytest.CaptureFixture[str], cluster: None
+) -> None:
+    (trained / "model" / "recipe.json").unlink()  # killed while it was written
+    before = {file: file.stat().st_mtime_ns for file in trained.glob("trainings/*/*/**/model.safetensors")}
+    assert len(before) == 3
+    made = layoutray.train(
+        "our scans",
+        out="trained",
+        init="start",
+        fields="total, date:date",
+        folds=2,
+        at_once=3,
+        overrides=["train.steps=2", "train.warmup_steps=0"],
+    )
+    assert {file: file.stat().st_mtime_ns for file in before} == before, "nothing is trained again"
+    assert (made.checkpoint, made.model) == (str(trained / "model"), "our-scans")
+    assert made.metrics["field_f1"] == checkpoint.load(trained / "model").metrics["dev.field_f1"]
+    said = capsys.readouterr().err
+    assert [line for line in said.splitlines() if line.startswith("step ")] == [
+        "step 1 of 6: read the documents",
+        "step 2 of 6: cut their pages into windows of tokens",
+        "step 3 of 6: train 3 models: one of all documents, the others to measure",
+        "step 4 of 6: measure: each document is answered by a model that has not seen it",
+        "step 5 of 6: choose from which confidence answers need no look",
+        "step 6 of 6: register the model as our-scans",
+    ]
+    assert "6 documents, each answered by a model that was not trained on it" in said
+    assert "20 more documents would bring cannot be said from so few" in said
+    versions = MlflowClient().search_model_versions("name = 'our-scans'")
+    assert len(versions) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["--fields", "total:money"],
+            "--fields has the type 'money'; types are text, name, address, date, amount, term",
+        ),
+        (["--set", "train.stps=3"], "unknown recipe key train.stps"),
+        (["--name", "a/b"], "--name is 'a/b'; it may have letters"),
+    ],
+)
+def test_options_are_checked_before_anything_is_written(here: Path, words: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        train_folder.main(call("never", *words))
+    assert not (here / "never").exists()
+
+
+def test_another_call_may_not_use_the_folder(here: Path) -> None:
+    (here / "mine").mkdir()
+    (here / "mine/note.txt").touch()
+    with pytest.raises(InputError, match=r"has content but no job\.json"):
+        train_folder.main(call("mine"))
+    assert [file.name for file in (here / "mine").iterdir()] == ["note.txt"]
+
+
+def test_a_dry_run_names_the_reader_and_writes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", *call("planned", "--dry-run")]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["plan"] == {"readers": ["values"], "model": "planned/model"}
+    assert shown["recipe"]["train"]["steps"] == 2
+    assert not (here / "planned").exists()

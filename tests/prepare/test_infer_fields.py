@@ -1,0 +1,81 @@
+"""Names and types of fields from the values of documents."""
+
+import pytest
+
+from layoutray import config
+from layoutray.document import Document, Field
+from layoutray.document.field_type import FieldType
+from layoutray.errors import InputError
+from layoutray.prepare.infer_fields import infer_fields
+from layoutray.recipe import files, recipes
+
+
+def documents(*values: dict[str, str]) -> list[Document]:
+    return [
+        Document(
+            doc_id=str(number),
+            source="",
+            split="train",
+            num_pages=1,
+            fields=tuple(Field(*one) for one in of_one.items()),
+        )
+        for number, of_one in enumerate(values)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("date", ["2014-05-07", "7 May 2014"]),
+        ("date", ["26-01-2018 9:31", "12.05.20"]),
+        ("date", ["20140507", "20/12/2014"]),
+        ("amount", ["1,234.50", "9"]),
+        ("amount", ["EUR 12,00", "(3.20)"]),
+        ("text", ["30064443", "993548900"]),
+        ("text", ["120416", "120417"]),
+        ("text", ["INV-0042", "INV-0043"]),
+        ("text", ["9.00", "free"]),
+        ("text", ["2014-05-07", "soon"]),
+    ],
+)
+def test_a_type_fits_all_values(kind: str, values: list[str]) -> None:
+    assert infer_fields(documents(*({"it": value} for value in values)), {}).types["it"].type == kind
+
+
+def test_fields_that_every_document_has_are_required() -> None:
+    found = infer_fields(documents(*({"total": "1.00"} | ({"tax": "2.00"} if n else {}) for n in range(5))), {})
+    assert found.types == {"total": FieldType(type="amount", required=True), "tax": FieldType(type="amount")}
+    assert found.documents == {"total": 5, "tax": 4}
+    assert not infer_fields(documents({"total": "1.00"}), {}).types["total"].required, "one document is no evidence"
+
+
+def test_a_field_with_several_values_in_a_document_has_many_but_not_with_two_notations_of_one() -> None:
+    fields = (Field("party", "Ada"), Field("party", "Bob"), Field("total", "1.00"), Field("total", "1.0"))
+    found = infer_fields([Document(doc_id="d", source="", split="train", num_pages=1, fields=fields)], {})
+    assert {name: one.many for name, one in found.types.items()} == {"party": True, "total": False}
+
+
+def test_values_with_rows_are_fields_of_records_the_most_frequent_first() -> None:
+    fields = (Field("price", "1.00", 1), Field("name", "tea", 1), Field("name", "rusk", 2), Field("total", "1.00"))
+    task = infer_fields([Document(doc_id="d", source="", split="train", num_pages=1, fields=fields)], {}).task()
+    assert task["records"] == {"items": {"fields": ["name", "price"]}}
+    values = files.read("finetune-fields")
+    made = recipes.from_dict({**values, "task": values["task"] | task})
+    assert config.to_dict(made.task)["records"] == {"items": {"fields": ["name", "price"]}}
+
+
+def test_wanted_fields_are_taken_with_their_types_and_no_others() -> None:
+    found = infer_fields(documents({"total": "1", "date": "2014-05-07"}), {"total": "amount"})
+    assert found.types == {"total": FieldType(type="amount")}
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted", "message"),
+    [
+        ([{}], {}, "no document has a value; give the values"),
+        ([{"total": "1"}], {"totl": ""}, "no document has a value of totl; the fields are total; correct --fields"),
+    ],
+)
+def test_fields_without_values_are_refused(values: list[dict[str, str]], wanted: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        infer_fields(documents(*values), wanted)
