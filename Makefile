@@ -41,8 +41,8 @@ chaos: setup  ## kill drivers, workers, nodes and links at random; check that no
 docs: $(READY)  ## build the documentation site in build/docs; broken links are errors
 	@$(BIN)/python -m sphinx --builder html --fail-on-warning --nitpicky --keep-going --quiet docs build/docs
 
-demo: setup  ## from generated pages to a served extractor, in under 8 minutes
-	$(BIN)/python -m pipelines.demo
+demo: setup  ## answer, train on ten labels and serve: drawn documents, or DOCUMENTS=FOLDER with your own and values.csv
+	$(BIN)/python -m pipelines.demo $(if $(DOCUMENTS),--documents $(DOCUMENTS))
 
 serve: setup  ## serve the model that `make demo` registered, or MODEL=FOLDER or MODEL=models:/NAME@ALIAS
 	$(BIN)/python -m pipelines.serve $(MODEL)

@@ -130,10 +130,10 @@ def test_the_verbs_that_read_pages_run_without_pytorch_and_mlflow_and_others_say
         r"layoutray finetune needs the extra train \(No module named '\w+'\); "
         r"install: pip install 'layoutray\[train\]'\n"
     )
-    refused = run("-m", "layoutray.cli", "finetune", "demo-finetune", "examples", "--out", "model")
+    refused = run("-m", "layoutray.cli", "finetune", "finetune-fields", "examples", "--out", "model")
     assert refused.returncode == 1
     assert re.fullmatch(f"error: {message}", refused.stderr)
-    called = run("-c", "import layoutray; layoutray.finetune('demo-finetune', 'examples', out='model')")
+    called = run("-c", "import layoutray; layoutray.finetune('finetune-fields', 'examples', out='model')")
     assert re.search(f"layoutray.errors.MissingDependencyError: {message}$", called.stderr)
 
 

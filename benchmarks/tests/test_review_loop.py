@@ -24,7 +24,7 @@ def test_the_endpoint_answers_better_after_the_review(tmp_path: Path, capsys: py
     numbers = ["--first", "8", "--more", "24", "--steps", "40", "--seeds", "1"]
     settings = [word for assignment in _SIZE for word in ("--set", assignment)]
     out = ["--start", start, "--out", str(tmp_path / "loop")]
-    assert benchmark(["review-loop", "demo-finetune", pages, *out, *numbers, *settings]) == 0
+    assert benchmark(["review-loop", "finetune-fields", pages, *out, *numbers, *settings]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["difference"]["value"] > 0
     (seed,) = report["seeds"].values()

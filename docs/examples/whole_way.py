@@ -23,11 +23,11 @@ def main(folder: Path) -> None:
     )
     print(f"{manifest.pages_out} pages read by {', '.join(manifest.engines)}; {manifest.pages_dead} dead letters")
 
-    card = layoutray.encode("demo-finetune", folder / "pages", out=folder / "examples", overrides=TINY)
+    card = layoutray.encode("finetune-fields", folder / "pages", out=folder / "examples", overrides=TINY)
     print(f"{card.examples} examples")
 
     trained = layoutray.finetune(
-        "demo-finetune",
+        "finetune-fields",
         folder / "examples",
         out=folder / "model",
         overrides=[*TINY, *SHORT],

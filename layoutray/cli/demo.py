@@ -1,47 +1,51 @@
-"""`layoutray demo`: train, evaluate and serve a field extractor on generated pages.
+"""`layoutray demo`: from pages that the start has never seen, by ten labels, to a model that is served.
 
-The demo generates receipts, invoices and forms and reads them with Tesseract on Ray Data. It pretrains and fine-tunes a
-MiniLM with layout embeddings on two Ray workers, evaluates the model on the test pages, registers it in MLflow, serves
-it, and posts a page that belongs to no split.
+The start of the package answers pages without a label. Then a model is trained on ten labelled documents, registered in
+MLflow and served, and answers the same pages. The documents are drawn, or a folder of one's own.
 """
 
 import asyncio
 import contextlib
-import io
+import csv
 import json
 import shutil
 import socket
 import time
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import aiohttp
+from PIL import Image
 
 from layoutray.cli import serve
-from layoutray.cli.main import main as run
+from layoutray.cli.answer import answer
 from layoutray.cli.shared import options, terminal
-from layoutray.cli.shared.default_start import pretrained_folder
 from layoutray.cli.shared.options import option
+from layoutray.cli.synthesize import synthesize
+from layoutray.cli.train_folder import train_folder
 from layoutray.cluster.connect import connect
 from layoutray.cluster.endpoint.application import running
 from layoutray.document.answers import Entity, Region
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
 from layoutray.errors import InputError, LayoutrayError
-from layoutray.recipe import files, recipes
 from layoutray.report import overlay
-from layoutray.synthetic.render import render_page
-from layoutray.tasks import fields_of
+from layoutray.tasks.field_names import asked_fields
 
 MODEL = "layoutray-demo"
 MARKER = ".layoutray-demo"
 """File in the output folder of `layoutray demo`. The demo deletes no folder without this file."""
-
-_PAGE = "unseen.png"
+FIELDS = "company:name, address:address, date:date, total:amount"
+_FOLDS = 2
+"""Trainings that measure the model: as few as possible, as each takes a minute."""
 _OVERLAY = "overlay.png"
+
+Found = Mapping[str, Sequence[str]]
+"""Contents of the answers of a document by field."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,62 +62,86 @@ class Demo:
         type=options.local_folder,
         help="folder for all results: new, empty, or of a former demo, which is deleted (default: %(default)s)",
     )
-    count: int = option("--count", default=240, type=int, help="number of pages to generate (default: %(default)s)")
-    seed: int = option(
-        "--seed", default=7, type=int, help="seed of the pages and of both trainings (default: %(default)s)"
+    documents: Path | None = option(
+        "--documents",
+        type=options.local_folder,
+        help="folder of your own documents with the values of some of them in values.csv; the others are answered "
+        "(default: drawn documents)",
     )
+    count: int = option("--count", default=10, type=int, help="labelled documents to draw (default: %(default)s)")
+    unseen: int = option("--unseen", default=8, type=int, help="further documents to draw (default: %(default)s)")
+    seed: int = option("--seed", default=7, type=int, help="seed of the drawn documents (default: %(default)s)")
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
-    def train(self, minilm: Path) -> None:
-        """Run the commands from generated pages to a registered and evaluated model."""
-        names = ("minilm", "pages", "windows", "labelled", "drawn", "pretrained", "finetuned", "test.json")
-        start, pages, windows, labelled, drawn, pretrained, finetuned, report = (str(self.out / name) for name in names)
-        vocabulary, seed = ["--set", f"tokenizer.path={start}"], ["--set", f"seed={self.seed}"]
-        trained = [*seed, "--workers", "2", "--experiment", MODEL]
-        with connect():
-            self._step("Generate pages", "synthesize", [drawn, "--count", str(self.count), "--seed", str(self.seed)])
-            self._step("Read pages by OCR", "ingest", ["ingest-synthetic", drawn, pages])
-            self._step("Import MiniLM", "import", ["transformers", str(minilm), start])
-            self._step("Encode for pretraining", "encode", ["demo-pretrain", pages, "--out", windows, *vocabulary])
-            pretraining = ["demo-pretrain", windows, "--init", start, "--out", pretrained, *trained]
-            self._step("Pretrain on 2 workers", "pretrain", pretraining)
-            self._step("Encode for fine-tuning", "encode", ["demo-finetune", pages, "--out", labelled, *vocabulary])
-            finetuning = ["demo-finetune", labelled, "--init", pretrained, "--out", finetuned, *trained]
-            self._step("Fine-tune on 2 workers and register", "finetune", [*finetuning, "--register", MODEL])
-        with contextlib.redirect_stdout(io.StringIO()):  # the report is also written to a file
-            self._step("Evaluate", "evaluate", [finetuned, pages, "--json", report])
+    @cached_property
+    def labelled(self) -> Path:
+        """The folder with `values.csv`."""
+        return self.documents or self.out / "labelled"
 
-    def ask_endpoint(self, schema: Mapping[str, FieldType]) -> None:
-        """Serve the registered model, and post a page of no split to it.
+    def draw(self) -> None:
+        """Draw documents into `labelled`, and others, of which only this command knows the values, into `unseen`."""
+        drawn, unseen = self.out / "drawn", self.out / "unseen"
+        synthesize(drawn, count=self.count + self.unseen, seed=self.seed)
+        pictures = sorted((drawn / "images").iterdir())
+        for folder, files in ((self.labelled, pictures[: self.count]), (unseen, pictures[self.count :])):
+            folder.mkdir()
+            with (folder / "values.csv").open("w", encoding="utf-8", newline="") as table:
+                writer = csv.writer(table)
+                writer.writerow(("file", "field", "value"))
+                for file in files:
+                    shutil.copy(file, folder)
+                    truth = json.loads((drawn / "annotations" / f"{file.stem}.json").read_text())["fields"]
+                    writer.writerows((file.name, name, truth[name]) for name in asked_fields(FIELDS) if name in truth)
+        (unseen / "values.csv").rename(self.out / "truth.csv")
 
-        Show the answer beside the truth, and draw it.
-        """
-        picture, truth = render_page(Random(f"{self.seed}/a page of no split"))
-        page = self.out / _PAGE
-        picture.save(page)
+    def choose(self) -> None:
+        """Copy the documents of `documents` that have no values into `unseen`, or the first ones if all have some."""
+        files = [
+            file
+            for file in sorted(self.labelled.iterdir())
+            if file.suffix.lower() in (".pdf", ".png", ".jpg", ".jpeg", ".tif", ".tiff")
+        ]
+        known = values(self.labelled / "values.csv")
+        (self.out / "unseen").mkdir()
+        for file in [file for file in files if file.name not in known] or files[: self.unseen]:
+            shutil.copy(file, self.out / "unseen")
+
+    def before(self, fields: str) -> dict[str, Found]:
+        """The answers of the start to the documents in `unseen`, by file."""
+        with self.step("Answer documents without a label"):
+            answered = answer(self.out / "unseen", fields, model="start", out=self.out / "before")
+        found: dict[str, dict[str, list[str]]] = {}
+        for document in answered:
+            of_file = found.setdefault(Path(document["document"]).name, {})
+            for value in document["fields"]:
+                of_file.setdefault(value["field"], []).append(value["content"])
+        return dict(found)
+
+    def after(self) -> dict[str, Found]:
+        """Serve the registered model and post the documents in `unseen`. Draws the answer to the first picture."""
         with socket.socket() as listening:
             listening.bind(("127.0.0.1", 0))
             port = listening.getsockname()[1]
-        arguments = [f"models:/{MODEL}@candidate", "--port", str(port)]
-        with self._timed("Serve and post a page", "serve", arguments), connect():
-            settings, registry = serve.parts(vars(serve.parser().parse_args(arguments)))
+        found: dict[str, Found] = {}
+        with self.step("Serve the model and post the same documents"):
+            settings, registry = serve.parts(
+                vars(serve.parser().parse_args([f"models:/{MODEL}@candidate", "--port", str(port)]))
+            )
             with running(settings, registry=registry) as url:
-                answer = asyncio.run(_post(f"{url}/v1/extract", page))
-        fields = answer["document"]["fields"]
-        columns = ("field", "true value", "found value", "correct", "confidence", "box (pixels)")
-        title = f"Answer of {answer['model_id']} version {answer['model_version']} for {page}"
-        terminal.show_table(title, columns, comparison(truth["fields"], fields, schema))
-        overlay.draw(picture, _entities(fields)).save(self.out / _OVERLAY)
-
-    def _step(self, title: str, verb: str, arguments: Sequence[str]) -> None:
-        with self._timed(title, verb, arguments):
-            status = run([verb, *arguments])
-        if status:
-            raise LayoutrayError(f"the step {title!r} failed with exit status {status}; its messages are above")
+                for file in sorted((self.out / "unseen").iterdir()):
+                    fields = asyncio.run(_post(f"{url}/v1/extract", file))["document"]["fields"]
+                    names = {one["name"] for one in fields}
+                    found[file.name] = {
+                        name: [one["content"] for one in fields if one["name"] == name] for name in names
+                    }
+                    if file.suffix == ".png" and not (self.out / _OVERLAY).exists():
+                        with Image.open(file) as picture:
+                            overlay.draw(picture.convert("RGB"), _entities(fields)).save(self.out / _OVERLAY)
+        return found
 
     @contextlib.contextmanager
-    def _timed(self, title: str, verb: str, arguments: Sequence[str]) -> Generator[None]:
-        terminal.say(f"\n== {title}\n   layoutray {verb} {' '.join(arguments)}")
+    def step(self, title: str) -> Generator[None]:
+        terminal.say(f"\n== {title}")
         started = time.monotonic()
         yield
         self.seconds[title] = time.monotonic() - started
@@ -122,17 +150,26 @@ class Demo:
 def main(arguments: Sequence[str] | None = None) -> int:
     demo = options.given("demo", arguments, Demo)
     start_folder(demo.out)
-    schema = fields_of(recipes.load("demo-finetune").task)
-    demo.train(pretrained_folder())
-    metrics = json.loads((demo.out / "test.json").read_text())["metrics"]
-    scores = ("field_precision", "field_recall", "field_f1")
-    suffixes = {"all": ""} | {name: f".{name}" for name in schema}
-    rows = [(name, *(metrics[f"{score}{suffix}"] for score in scores)) for name, suffix in suffixes.items()]
-    terminal.show_table("Fields of the test documents", ("field", "precision", "recall", "F1"), rows)
-    demo.ask_endpoint(schema)
+    if demo.documents is None:
+        with demo.step("Draw documents"):
+            demo.draw()
+    else:
+        demo.choose()
+    names = dict.fromkeys(name for of_file in values(demo.labelled / "values.csv").values() for name in of_file)
+    fields = FIELDS if demo.documents is None else ", ".join(names)
+    with connect():
+        before = demo.before(fields)
+        with demo.step("Train on the labelled documents"):
+            train_folder(
+                demo.labelled, out=demo.out / "trained", name=MODEL, folds=_FOLDS, fields=fields, experiment=MODEL
+            )
+        after = demo.after()
+    if demo.documents is None:
+        rows = comparison(values(demo.out / "truth.csv"), before, after, asked_fields(FIELDS))
+        columns = ("field", "documents", "right without a label", f"right after {demo.count} labels")
+        terminal.show_table("Answers to documents that neither model has seen", columns, rows)
     times = [(title, f"{seconds:.0f}") for title, seconds in demo.seconds.items()]
-    times.append(("sum", f"{sum(demo.seconds.values()):.0f}"))
-    terminal.show_table("Wall time", ("step", "seconds"), times)
+    terminal.show_table("Wall time", ("step", "seconds"), [*times, ("sum", f"{sum(demo.seconds.values()):.0f}")])
     terminal.say(next_steps(demo.out))
     return 0
 
@@ -160,69 +197,70 @@ def start_folder(folder: Path) -> None:
             path.unlink()
 
 
-def comparison(
-    truth: Mapping[str, str], answers: Sequence[Mapping[str, Any]], schema: Mapping[str, FieldType]
-) -> list[tuple[object, ...]]:
-    """A row for each field of `schema` that has a true value or an answer; values are compared by their normal forms.
+def values(table: Path) -> dict[str, dict[str, str]]:
+    """The values of each file in a `values.csv`, by field. Raises InputError if there is no such table."""
+    try:
+        with table.open(encoding="utf-8-sig", newline="") as lines:
+            found: dict[str, dict[str, str]] = {}
+            for row in csv.DictReader(lines):
+                found.setdefault(row["file"], {})[row["field"]] = row["value"]
+            return found
+    except (OSError, KeyError) as error:
+        raise InputError(
+            f"{table} cannot be read ({error}); it must be a table with the columns file, field and value"
+        ) from error
 
-    Args:
-        answers: fields of the endpoint's JSON answer.
-    """
-    found = {answer["name"]: answer for answer in answers}
-    rows: list[tuple[object, ...]] = []
-    for name in (name for name in schema if name in truth or name in found):
-        expected = normal_form(truth[name], schema[name]) if name in truth else None
-        answer = found.get(name)
-        if answer is None:
-            rows.append((name, truth.get(name, ""), "", "no", "", ""))
-            continue
-        correct = "yes" if answer["value"] == expected else "no"
-        across = [x for region in answer["bounding_regions"] for x in region["polygon"][0::2]]
-        down = [y for region in answer["bounding_regions"] for y in region["polygon"][1::2]]
-        box = " ".join(str(round(side)) for side in (min(across), min(down), max(across), max(down)))
-        rows.append((name, truth.get(name, ""), answer["content"], correct, f"{answer['confidence']:.0%}", box))
-    return rows
+
+def comparison(
+    truth: Mapping[str, Mapping[str, str]],
+    before: Mapping[str, Found],
+    after: Mapping[str, Found],
+    schema: Mapping[str, FieldType],
+) -> list[tuple[object, ...]]:
+    """A row for each field: how many documents have a value, and of how many each model answers the right one."""
+    counts = {name: Counter[str]() for name in schema}
+    for file, of_file in truth.items():
+        for name, value in of_file.items():
+            counts[name]["documents"] += 1
+            for answers, key in ((before, "before"), (after, "after")):
+                given = {normal_form(one, schema[name]) for one in answers.get(file, {}).get(name, [])}
+                counts[name][key] += normal_form(value, schema[name]) in given - {None}
+    return [(name, one["documents"], one["before"], one["after"]) for name, one in counts.items()]
 
 
 def _entities(fields: Sequence[Mapping[str, Any]]) -> list[Entity]:
     """The fields of an answer as the overlay draws them."""
     return [
         Entity(
-            type=answer["name"],
-            content=answer["content"],
-            confidence=answer["confidence"],
+            type=one["name"],
+            content=one["content"],
+            confidence=one["confidence"],
             bounding_regions=tuple(
-                Region(region["page_number"], tuple(region["polygon"])) for region in answer["bounding_regions"]
+                Region(region["page_number"], tuple(region["polygon"])) for region in one["bounding_regions"]
             ),
             words=(),
         )
-        for answer in fields
+        for one in fields
     ]
 
 
 def next_steps(out: Path) -> str:
     """How to look at the results in `out`, and how to train and serve a model for one's own documents."""
-    start = out / "minilm"
     return f"""
-Overlay of the answer:  {out / _OVERLAY}
+Overlay of an answer:   {out / _OVERLAY}
 MLflow:                 mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000
 Endpoint:               layoutray serve models:/{MODEL}@candidate
-                        curl --form file=@{out / _PAGE} http://127.0.0.1:8000/v1/extract
+                        curl --form file=@{out / "unseen"}/FILE http://127.0.0.1:8000/v1/extract
 
 (Run `source .venv/bin/activate` first.)
 
-Your own documents, if the values of each document are known (NAME.pdf or NAME.png beside NAME.json with the values):
-  cp {files.RECIPES / "demo-finetune.toml"} mine.toml        # name your fields in [task.fields]
-  layoutray ingest ingest-invoice2data DOCUMENTS runs/mine
-  layoutray encode mine.toml runs/mine --out runs/mine-windows --set tokenizer.path={start}
-  layoutray finetune mine.toml runs/mine-windows --init {start} --out runs/mine-model --register mine
-  layoutray evaluate runs/mine-model runs/mine --split dev
+Your own documents, before the first label; then with the values of some of them in DOCUMENTS/values.csv
+(columns file, field, value):
+  layoutray answer DOCUMENTS --fields "vendor, date, total" --out runs/answers
+  layoutray train DOCUMENTS --out runs/mine --name mine
   layoutray serve models:/mine@champion
 
-Otherwise, label the values in Label Studio first, and export the project to PROJECT in the format JSON:
-  layoutray ingest ingest-folder DOCUMENTS runs/unlabelled
-  layoutray export label-studio runs/unlabelled runs/tasks --labels total date --root DOCUMENTS
-  layoutray ingest ingest-label-studio PROJECT runs/mine      # then as above, without [task.fields] in mine.toml"""
+The same demo on them:  make demo DOCUMENTS=folder"""
 
 
 async def _post(url: str, page: Path) -> dict[str, Any]:

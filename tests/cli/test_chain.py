@@ -23,7 +23,7 @@ WINDOWS = [*TINY, "--set", "tokenizer.vocab_size=300"]
 LABELLED = [*TINY, *ENTITIES, "--set", "tokenizer.path=pretrained"]
 SMALL = [*TINY, "--set", "train.batch_size=4", "--set", "train.micro_batch_size=2", "--set", "train.warmup_steps=2"]
 PRETRAIN = [
-    "demo-pretrain",
+    "pretrain-tiny",
     "windows",
     "--out",
     "pretrained",
@@ -33,7 +33,7 @@ PRETRAIN = [
     "--set",
     "train.evaluate_every=3",
 ]
-FINETUNE = ["demo-finetune", "labelled", "--init", "pretrained", "--out", "tuned", *SMALL, *ENTITIES]
+FINETUNE = ["finetune-fields", "labelled", "--init", "pretrained", "--out", "tuned", *SMALL, *ENTITIES]
 FINETUNE += ["--set", "train.steps=4"]
 
 
@@ -50,9 +50,9 @@ def here(tmp_path_factory: pytest.TempPathFactory, cluster: None) -> Iterator[Pa
             ingest.main(["ingest-synthetic", "drawn", "pages", "--set", "dev_share=0.25", "--set", "test_share=0.25"])
             == 0
         )
-        assert encode.main(["demo-pretrain", "pages", "--out", "windows", *WINDOWS]) == 0
+        assert encode.main(["pretrain-tiny", "pages", "--out", "windows", *WINDOWS]) == 0
         assert pretrain(PRETRAIN) == 0
-        assert encode.main(["demo-finetune", "pages", "--out", "labelled", *LABELLED]) == 0
+        assert encode.main(["finetune-fields", "pages", "--out", "labelled", *LABELLED]) == 0
         assert finetune([*FINETUNE, "--workers", "1", "--register", "forms"]) == 0
         assert evaluate.main(["tuned", "pages", "--split", "test", "--json", "report.json"]) == 0
         yield folder
@@ -158,7 +158,7 @@ def test_files_are_read_and_answered_by_the_stated_number_of_workers(
 
 def test_the_vocabulary_of_a_registered_model_is_that_of_its_version(here: Path) -> None:
     vocabulary = ["--set", "tokenizer.path=models:/forms@champion"]
-    assert encode.main(["demo-finetune", "pages", "--out", "again", *TINY, *ENTITIES, *vocabulary]) == 0
+    assert encode.main(["finetune-fields", "pages", "--out", "again", *TINY, *ENTITIES, *vocabulary]) == 0
     made, registered = ((here / folder / "tokenizer.json").read_text() for folder in ("again", "tuned"))
     assert made == registered
     assert json.loads((here / "again/job.json").read_text())["tokenizer"]["path"] == "models:/forms/1"

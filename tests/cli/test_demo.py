@@ -3,30 +3,27 @@
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from layoutray.cli import demo
 from layoutray.cli.main import main
-from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError
+from layoutray.tasks.field_names import asked_fields
 
-SCHEMA = {"date": FieldType(type="date"), "total": FieldType(type="amount"), "name": FieldType(type="name")}
 
-
-def answer(name: str, value: str, content: str) -> dict[str, object]:
-    lines = [(10, 20, 50, 20, 50, 30, 10, 30), (5, 35, 40, 35, 40, 45, 5, 45)]
-    regions = [{"page_number": 1, "polygon": line} for line in lines]
-    return {"name": name, "value": value, "content": content, "confidence": 0.9, "bounding_regions": regions}
+def made(**given: Any) -> demo.Demo:
+    return demo.Demo(**{"documents": None, "count": 10, "unseen": 8, "seed": 7, **given})
 
 
 def test_a_folder_with_other_files_is_refused_and_kept(tmp_path: Path) -> None:
     kept = tmp_path / "runs" / "model" / "weights"
     kept.parent.mkdir(parents=True)
     kept.write_text("trained for days")
-    # Too few pages: a demo that accepts the folder fails before it trains anything.
+    # Too few documents: a demo that accepts the folder fails before it trains anything.
     with pytest.raises(InputError, match="runs is not empty and was not made by the demo"):
-        demo.main(["--out", str(tmp_path / "runs"), "--count", "0"])
+        demo.main(["--out", str(tmp_path / "runs"), "--count", "0", "--unseen", "0"])
     assert kept.read_text() == "trained for days"
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["model"]
 
@@ -63,30 +60,48 @@ def test_the_folder_of_a_former_demo_is_emptied_and_links_are_not_followed(tmp_p
 
 
 def test_answers_are_compared_with_the_truth_by_their_normal_forms() -> None:
-    truth = {"date": "3 Feb 2021", "total": "$16.75"}
-    answers = [answer("total", "16.75", "16.75"), answer("name", "ADA", "Ada")]
-    assert demo.comparison(truth, answers, SCHEMA) == [
-        ("date", "3 Feb 2021", "", "no", "", ""),
-        ("total", "$16.75", "16.75", "yes", "90%", "5 20 50 45"),
-        ("name", "", "Ada", "no", "90%", "5 20 50 45"),
-    ]
+    schema = asked_fields("date, total:amount, company:name")
+    truth = {"1.png": {"date": "3 Feb 2021", "total": "$16.75"}, "2.png": {"date": "4 May 2022", "company": "?"}}
+    before = {"1.png": {"total": ["1.00"]}, "3.png": {"date": ["2021-02-03"]}}
+    after = {"1.png": {"total": ["1.00", "16.75"], "date": ["2021-02-03"]}, "2.png": {"company": [""]}}
+    rows = demo.comparison(truth, before, after, schema)
+    assert rows == [("date", 2, 0, 1), ("total", 1, 0, 1), ("company", 1, 0, 0)]
 
 
-def commands(folder: Path) -> list[list[str]]:
-    lines = re.findall(r"layoutray .*", demo.next_steps(folder))
-    return [shlex.split(line, comments=True)[1:] for line in lines]
+def test_drawn_documents_have_their_values_in_a_table_and_the_others_have_them_elsewhere(tmp_path: Path) -> None:
+    one = made(out=tmp_path, count=4, unseen=2)
+    one.draw()
+    labelled, unseen = ({file.name for file in (tmp_path / name).iterdir()} for name in ("labelled", "unseen"))
+    assert (len(labelled), len(unseen)) == (5, 2)
+    assert set(demo.values(one.labelled / "values.csv")) <= labelled
+    assert set(demo.values(tmp_path / "truth.csv")) <= unseen
+    assert demo.values(one.labelled / "values.csv")
 
 
-def test_the_commands_for_own_documents_exist_with_their_options(capsys: pytest.CaptureFixture[str]) -> None:
-    named = commands(Path("runs/demo"))
-    assert {words[0] for words in named} == {"encode", "evaluate", "export", "finetune", "ingest", "serve"}
+def test_of_own_documents_those_without_values_are_answered(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    for name in ("a.pdf", "b.PNG", "notes.txt"):
+        (own / name).write_text(name)
+    (own / "values.csv").write_text("file,field,value\na.pdf,total,1.00\n")
+    for table, unseen in (("a.pdf", ["b.PNG"]), ("a.pdf,total,1.00\nb.PNG", ["a.pdf", "b.PNG"])):
+        (own / "values.csv").write_text(f"file,field,value\n{table},total,1.00\n")
+        one = made(out=tmp_path / str(len(unseen)), documents=own)
+        one.out.mkdir()
+        one.choose()
+        assert sorted(file.name for file in (one.out / "unseen").iterdir()) == unseen
+    (own / "values.csv").write_text("name,value\n")
+    (own / "values.csv").write_text("name,value\na.pdf,1\n")
+    with pytest.raises(InputError, match="must be a table with the columns file, field and value"):
+        one.choose()
+
+
+def test_the_named_commands_exist_with_their_options(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = re.findall(r"layoutray .*", demo.next_steps(Path("runs/demo")))
+    named = [shlex.split(line)[1:] for line in lines]
+    assert {words[0] for words in named} == {"answer", "train", "serve"}
     for verb, *arguments in named:
         with pytest.raises(SystemExit, match=r"^0$"):
-            main([verb, *arguments[: verb == "export"], "--help"])
+            main([verb, "--help"])
         known = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
         assert {word for word in arguments if word.startswith("--")} <= known
-
-
-def test_the_files_for_own_documents_exist(tmp_path: Path) -> None:
-    (recipe,) = re.findall(r"cp (\S+) mine\.toml", demo.next_steps(tmp_path))
-    assert "[task.fields]" in Path(recipe).read_text()

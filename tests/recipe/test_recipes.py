@@ -217,7 +217,7 @@ def test_overrides_reach_into_sections(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_lists_the_shipped_recipes() -> None:
-    with pytest.raises(RecipeError, match=r"no recipe called .nothing.; shipped: .*demo-pretrain"):
+    with pytest.raises(RecipeError, match=r"no recipe called .nothing.; shipped: .*finetune-fields"):
         recipes.load("nothing")
 
 

@@ -26,7 +26,7 @@ def test_keys_at_their_defaults_are_left_out_and_others_are_kept() -> None:
 
 
 def test_a_field_shows_only_what_is_set_of_it() -> None:
-    chosen = recipes.load("demo-finetune")
+    chosen = recipes.load("finetune-fields", ["task.fields.total.type=amount"])
     fields = {key for key in recipe_parameters(chosen) if key.startswith("task.fields.total.")}
     assert fields == {"task.fields.total.type"}
     assert len(recipe_parameters(chosen)) < 40 < len(flat(chosen.to_dict()))
