@@ -1,4 +1,4 @@
-"""`layoutray synthesize`: generate receipts, invoices and forms with known fields."""
+"""`layoutray synthesize`: generate receipts, invoices, letters and forms with known fields."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,8 +19,9 @@ _OPTIONS = {
     "pages": option(
         "--pages",
         choices=PAGES,
-        help="bills: receipts, invoices and forms with fields; items: receipts and invoices whose line items are "
-        "records of entities; forms: forms whose entities are questions, answers and headers (default: %(default)s)",
+        help="bills: receipts, invoices, letters and forms with fields; items: receipts and invoices whose line "
+        "items are records of entities; forms: forms whose entities are questions, answers and headers "
+        "(default: %(default)s)",
     ),
 }
 
@@ -31,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def synthesize(out: str | Path, *, count: int = 200, seed: int = 7, pages: str = "bills") -> None:
-    """Draw receipts, invoices and forms with known values.
+    """Draw receipts, invoices, letters and forms with known values.
 
     Args:
         out: folder or s3:// address for the pages and their annotations.

@@ -129,11 +129,9 @@ def _company(random: Random, country: Country) -> dict[str, str]:
         "tax_number": country.filled(country.tax_numbers, random),
         "registration_number": country.filled(country.registration_numbers, random),
         "iban": country.filled(country.ibans, random),
-        "bic": country.filled(("@@@@@@##", "@@@@@@#@", "@@@@@@##XXX"), random),
+        "bic": country.filled(("@@@@@@##", "@@@@@@#@", "@@@@@@##@@@"), random),
         "bank": country.filled(_BANKS, random),
-        "clerk": random.choice(
-            (country.person(random), random.choice(country.forenames), f"{random.randint(1, 99):02}")
-        ),
+        "clerk": random.choice((country.person(random), random.choice(country.forenames))),
     }
 
 

@@ -84,8 +84,10 @@ def title(column: Column, of: str, side: Side, large: float) -> None:
     """The kind of the document; the number is behind it on some."""
     sheet = column.sheet
     runs: list[Run] = [(sheet.random.choice(sheet.bill.phrases["titles"][of]), "")]
-    if "number" not in sheet.printed and sheet.chance(0.15):
+    if "number" not in sheet.printed and sheet.chance(0.2):
         runs += [(sheet.random.choice(("", "", "No.", "#", "Nr.")), ""), *sheet.value("number")]
+        if sheet.chance(0.3):
+            runs += sheet.labelled("date")
     face = (sheet.face.bold if sheet.chance(0.7) else sheet.face).scaled(large)
     column.y += max(face.leading - sheet.face.leading, 0)
     column.write(runs, face, side)

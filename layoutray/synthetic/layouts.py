@@ -33,10 +33,8 @@ def receipt(column: Column) -> None:
         blocks.title(
             column, "receipt", sheet.random.choice(("centre", "centre", "left")), sheet.random.choice((1.0, 1.2))
         )
-    kinds = sheet.random.sample(
-        ["number", "time", "clerk", "customer_number", "order_number"], sheet.random.randint(1, 4)
-    )
-    kinds.insert(sheet.random.randint(0, len(kinds)), "date")
+    shares = {"date": 1.0, "number": 0.85, "time": 0.5, "clerk": 0.5, "customer_number": 0.2, "order_number": 0.2}
+    kinds = [kind for kind in sheet.pending(*shares) if sheet.chance(shares[kind])]
     later = sheet.random.choice((0, 0, 0, len(kinds), sheet.random.randint(0, len(kinds))))
     _numbers(column, kinds[later:])
     if sheet.chance(0.12):
@@ -65,8 +63,8 @@ def invoice(column: Column, of: str = "invoice") -> None:
     """A head, the customer, numbers and dates, goods, sums beside or above how to pay, and a footer."""
     sheet = column.sheet
     _head(column, of)
-    kinds = ["date", *sheet.random.sample(_NUMBERS[of], sheet.random.randint(1, len(_NUMBERS[of])))]
-    _parties(column, sheet.random.sample(kinds, len(kinds)))
+    kinds = sheet.random.sample(_NUMBERS[of], sheet.random.randint(1, min(6, len(_NUMBERS[of]))))
+    _parties(column, sheet.pending("date", *kinds))
     column.skip()
     if sheet.chance(0.3):
         blocks.paragraph(column, "sentences", 1)
@@ -89,7 +87,7 @@ def _foot(column: Column) -> None:
 _NUMBERS = {
     "invoice": [
         "number", "due_date", "order_number", "order_date", "customer_number", "delivery_date", "payment_method",
-        "clerk",
+        "clerk", "total", "tax_number",
     ],
     "delivery": ["delivery_number", "number", "order_number", "delivery_date", "customer_number", "clerk"],
     "order": ["order_number", "number", "delivery_date", "customer_number", "clerk", "payment_method"],
@@ -175,8 +173,7 @@ def statement(column: Column) -> None:
     """A head, the customer, entries with dates and balances, and what is due."""
     sheet = column.sheet
     _head(column, "statement")
-    kinds = ["date", *sheet.random.sample(_NUMBERS["statement"], sheet.random.randint(1, 4))]
-    _parties(column, sheet.random.sample(kinds, len(kinds)))
+    _parties(column, sheet.pending("date", *sheet.random.sample(_NUMBERS["statement"], sheet.random.randint(1, 4))))
     column.skip()
     account(column)
     blocks.pairs(column.split(0.5)[1] if sheet.chance(0.5) else column, ["total"])
@@ -209,7 +206,7 @@ def letter(column: Column) -> None:
     column.skip()
     column.write(sheet.words("closings"))
     column.skip(2)
-    column.write([(sheet.bill.values["clerk"], "clerk")])
+    column.write(sheet.value("clerk"))
     _foot(column)
 
 

@@ -1,4 +1,4 @@
-"""Generate receipts, invoices and forms with known fields, for the demo and for tests.
+"""Generate receipts, invoices, letters and forms with known fields, to train on, for the demo and for tests.
 
     <root>/index.json               {"train": [key, …], "dev": […], "test": […]}, a random split of 70/10/20
     <root>/images/<key>.png         8-bit grey

@@ -74,7 +74,8 @@ class Sheet:
         label, (first, *others) = self.label(kind), self.value(kind)
         if kind in _JOINED and self.end == ":" and self.chance(0.15):
             return [(f"{label}{first[0]}", first[1]), *others]
-        return [(label, ""), first, *others]
+        at = self.value("time") if kind == "date" and self.chance(0.2) else []
+        return [(label, ""), first, *others, *at]
 
 
 def amount(pattern: str, text: str, kind: str) -> list[Run]:

@@ -5,15 +5,15 @@ from datetime import date, timedelta
 from layoutray.synthetic.canvas import Run, Side
 from layoutray.synthetic.sheet import Column, Sheet, amount
 
+_NOTHING = ("0.00", "0,00")
+_SHARES = {"subtotal": (0.7, 0.7), "discount": (0.5, 0.1), "shipping": (1.0, 0.05), "tax": (0.75, 0.4)}
+"""Shares of pages that have an amount: if it is not nothing, and if it is."""
+
 
 def sums(column: Column, receipt: bool) -> None:
     """Amounts below each other: what comes before the total, the total, and how it was paid."""
     sheet = column.sheet
-    before = [
-        kind
-        for kind, share in (("subtotal", 0.7), ("discount", 0.2), ("shipping", 0.3), ("tax", 0.75))
-        if sheet.chance(share)
-    ]
+    before = [kind for kind, share in _SHARES.items() if sheet.chance(share[sheet.bill.values[kind] in _NOTHING])]
     rounds = sheet.chance(0.5 if sheet.bill.values["rounding"] not in _NOTHING else 0.08)
     rows = [*before, *(["rounding"] if rounds else []), "total"]
     after = ["paid", "change"] if sheet.chance(0.75 if receipt else 0.1) else []
@@ -41,9 +41,6 @@ def sums(column: Column, receipt: bool) -> None:
         code = sheet.bill.order.other.code if sheet.bill.order.other else ""
         column.cell(start, column.right, [(f"{code} {sheet.bill.other_total}", "")], side="right")
         column.skip()
-
-
-_NOTHING = ("0.00", "0,00")
 
 
 def _start(column: Column, receipt: bool) -> float:

@@ -245,8 +245,13 @@ def _count_style(sheet: Sheet) -> Callable[[Column, LineItem, float], None]:
 
 
 def _close(column: Column, *, dashed: bool) -> None:
-    column.sheet.canvas.record = None
-    column.rule(dashed)
+    """End the items with a line; some pages count them."""
+    sheet = column.sheet
+    sheet.canvas.record = None
+    column.rule(dashed=dashed)
+    if sheet.chance(0.2):
+        number = sum(item.count for item in sheet.bill.order.items)
+        column.write(f"{sheet.words('counted')}{sheet.end} {number}")
     column.skip()
 
 

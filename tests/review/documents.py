@@ -9,18 +9,20 @@ from typing import Any
 from PIL import Image
 
 from layoutray.document import Box, Page, Provenance, Word
-from layoutray.document.tags import spans
+from layoutray.document.tags import spans, split_tag
 from layoutray.review.documents import AnsweredDocument
 from layoutray.review.values import predicted_values
 from layoutray.synthetic.render import itemised_bill, render_page
 
+_FIELDS = frozenset({"company", "address", "date", "number", "name", "total"})
 OF_ITEMS = ("item.name", "item.count", "item.unit_price", "item.price", "item.discount")
 
 
 def drawn(seed: str) -> tuple[Image.Image, list[dict[str, Any]]]:
-    """A receipt with line items, and its annotated words."""
+    """A receipt with line items, and its annotated words; those of other fields have no tags."""
     image, annotation = render_page(Random(seed), itemised_bill)
-    return image, annotation["words"]
+    known = _FIELDS.union(OF_ITEMS)
+    return image, [word | ({} if split_tag(word["tag"])[1] in known else {"tag": "O"}) for word in annotation["words"]]
 
 
 def page_of(picture: Image.Image, words: list[dict[str, Any]], number: int = 1, **changes: Any) -> Page:
