@@ -16,6 +16,7 @@ from layoutray.errors import CheckpointError, InputError, RecipeError
 from layoutray.inference.by_name import NamedExtractor, named
 from layoutray.inference.extractor import Extractor
 from layoutray.recipe import recipes
+from layoutray.releases.huggingface import library_model
 from layoutray.tasks import fields_by_name
 from layoutray.tasks.field_names import name_words
 from layoutray.tasks.fields_by_name import PARTS, FieldsByName, name_examples
@@ -190,6 +191,8 @@ def test_a_model_without_names_says_what_to_do(start: Checkpoint, tmp_path: Path
         named(named(start, {"total": TOTAL}), {"date": DATE})
     with pytest.raises(InputError, match="0 fields are named"):
         named(start, {})
+    with pytest.raises(CheckpointError, match="of task fields_by_name, which cannot be exported"):
+        library_model(start)
 
 
 def test_an_extractor_by_name_keeps_the_layers_of_few_questions(
