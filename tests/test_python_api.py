@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import layoutray
-from layoutray.cli import encode, ingest, predict, synthesize
+from layoutray.cli import answer, encode, ingest, predict, synthesize
 from layoutray.errors import InputError, RecipeError
 from layoutray.tracking import runs
 from tests.cluster.checkpoints import save_untrained
@@ -42,6 +42,7 @@ def names_and_defaults(function: Callable[..., Any]) -> dict[str, Any]:
         (layoutray.ingest, ingest, ["recipe", "source", "out"]),
         (layoutray.encode, encode, ["recipe", "pages", "--out=out"]),
         (layoutray.predict, predict, ["checkpoint", "source", "--out=out"]),
+        (layoutray.answer, answer, ["files", "--fields=total", "--model=start", "--out=out"]),
     ],
 )
 def test_a_function_has_the_arguments_of_its_verb(

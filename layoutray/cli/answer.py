@@ -143,6 +143,8 @@ def _one_source(files: Sequence[str | Path], out: str) -> str:
         raise InputError(
             f"two of the files have the same name: {', '.join(sorted(names))}; give the folder of each alone"
         )
+    if missing := [file for file in given if not sources.exists(file)]:
+        raise InputError(f"{len(missing)} of the files are missing: {', '.join(missing[:5])}; check the paths")
     copies = sources.join(out, "files")
     job.claim(copies, {"files": given})
     for file, name in zip(given, names, strict=True):

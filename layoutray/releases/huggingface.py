@@ -15,7 +15,7 @@ from layoutray.auto_classes import LayoutrayConfig, LayoutrayForTokenClassificat
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
 from layoutray.releases.library_form import library_form
-from layoutray.tasks import TagsWords, fields_of
+from layoutray.tasks import ReadsNames, TagsWords, fields_of
 from layoutray.tasks.masked_lm import MaskedLanguageModel
 from layoutray.tokenizer import Tokenizer
 
@@ -42,7 +42,7 @@ def library_model(loaded: Checkpoint) -> Any:
         "id2label": dict(enumerate(loaded.labels)),
         "label2id": {name: number for number, name in enumerate(loaded.labels)},
     }
-    if isinstance(task, TagsWords) and loaded.labels:
+    if isinstance(task, TagsWords) and loaded.labels and not isinstance(task, ReadsNames):
         if form is not None:
             model = form.build(AutoModelForTokenClassification, labels)
         else:

@@ -16,6 +16,7 @@ from layoutray.errors import CheckpointError, InputError, RecipeError
 from layoutray.inference.by_name import NamedExtractor, named
 from layoutray.inference.extractor import Extractor
 from layoutray.recipe import recipes
+from layoutray.releases.huggingface import library_model
 from layoutray.tasks import fields_by_name
 from layoutray.tasks.field_names import name_words
 from layoutray.tasks.fields_by_name import PARTS, FieldsByName, name_examples
@@ -47,8 +48,8 @@ def asked(given: Batch, seed: int) -> tuple[Batch, Names]:
 
 
 def test_a_window_is_asked_for_some_kinds_that_its_documents_annotate_and_others_are_outside() -> None:
-    given = batch(["S-sum", "O"], ["B-wine", "E-wine"], ["O", "O"])
-    seen: list[set[str]] = [set(), set(), set()]
+    given = batch(["S-sum", "O"], ["B-wine", "E-wine"], ["O", "O"], ["S-sum", "S-dish"])
+    seen: list[set[str]] = [set() for _ in range(4)]
     for seed in range(60):
         made, names = asked(given, seed)
         assert made.labels is not None
@@ -61,8 +62,7 @@ def test_a_window_is_asked_for_some_kinds_that_its_documents_annotate_and_others
             present = {LABELS[label][2:] for label in given.labels[row].tolist() if label > 0}
             assert kept == present & wanted
         assert torch.equal(made.labels == -100, given.labels == -100)
-    assert seen[1:] == [{"dish", "wine"}, set()]
-    assert seen[0] == {"sum"}
+    assert seen == [{"sum"}, {"dish", "wine"}, set(), {"sum", "dish", "wine"}]
 
 
 def test_the_same_random_numbers_ask_the_same() -> None:
@@ -191,6 +191,8 @@ def test_a_model_without_names_says_what_to_do(start: Checkpoint, tmp_path: Path
         named(named(start, {"total": TOTAL}), {"date": DATE})
     with pytest.raises(InputError, match="0 fields are named"):
         named(start, {})
+    with pytest.raises(CheckpointError, match="of task fields_by_name, which cannot be exported"):
+        library_model(start)
 
 
 def test_an_extractor_by_name_keeps_the_layers_of_few_questions(

@@ -1,0 +1,77 @@
+"""`layoutray answer`: files and names of fields in; values, a table and a model for these fields out."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import layoutray
+from layoutray.cli import answer
+from layoutray.errors import CheckpointError, InputError
+from layoutray.inference.extractor import Extractor
+from tests.cluster.checkpoints import save_untrained
+from tests.ocr.files import pdf, typed
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Path:
+    save_untrained(tmp_path / "start", name="fields_by_name")
+    return tmp_path / "start"
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("cluster")
+def test_files_are_answered_for_the_named_fields(
+    start: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.pdf").write_bytes(pdf(typed("total 12.50 date 3.10", x=72, y=700)))
+    (tmp_path / "c.pdf").write_bytes(b"%PDF-1.4 damaged")
+    files, out = [str(tmp_path / f"{name}.pdf") for name in "abc"], tmp_path / "out"
+    asked = ["--fields", "vendor:text, order", "--model", str(start), "--out", str(out), "--workers", "1"]
+    assert answer.main([*files, *asked]) == 0
+    shown = capsys.readouterr()
+    documents = [json.loads(line) for line in shown.out.splitlines()]
+    assert [Path(document["document"]).name for document in documents] == ["a.pdf", "b.pdf"]
+    fields = [value["field"] for document in documents for value in document["fields"]]
+    assert fields
+    assert set(fields) <= {"vendor", "order"}
+    assert "vendor" in shown.err
+    assert "1 failed" in shown.err
+    with (out / "answers.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["field"] for row in rows if row["field"]] == fields
+    assert Extractor.load(out / "model").fields.keys() == {"vendor", "order"}
+    assert layoutray.answer(files, "vendor:text, order", model=start, out=out, workers=1) == documents, "it continues"
+    with pytest.raises(InputError, match=r"belongs to another job: fields\.total"):
+        layoutray.answer(files, "total", model=start, out=out)
+
+
+def test_fields_may_stand_in_a_recipe(start: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe = tmp_path / "bills.toml"
+    recipe.write_text('[task.fields]\ntotal = { type = "amount", description = "what is to be paid" }\n')
+    given = ["scans", "--fields", str(recipe), "--model", str(start), "--out", str(tmp_path / "out"), "--dry-run"]
+    assert answer.main(given) == 0
+    plan: dict[str, Any] = json.loads(capsys.readouterr().out)["plan"]
+    assert plan["fields"]["total"]["description"] == "what is to be paid"
+    recipe.write_text("[task]\n")
+    with pytest.raises(InputError, match=r"has no section \[task.fields\]; add one"):
+        answer.main(given)
+
+
+def test_what_cannot_be_asked_is_refused_before_anything_is_written(start: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(InputError, match="the field 'total' has the type 'money'"):
+        layoutray.answer("scans", "total:money", model=start, out=out)
+    save_untrained(tmp_path / "tagger")
+    with pytest.raises(CheckpointError, match="is a model of task entities, which answers the fields that it was"):
+        layoutray.answer("scans", "total", model=tmp_path / "tagger", out=out)
+    (tmp_path / "a").mkdir()
+    same = [tmp_path / "x.pdf", tmp_path / "a" / "x.pdf"]
+    with pytest.raises(InputError, match="two of the files have the same name"):
+        layoutray.answer(same, "total", model=start, out=out)
+    with pytest.raises(InputError, match=r"\d of the files .* missing"):
+        layoutray.answer([tmp_path / "x.pdf", tmp_path / "y.pdf"], "total", model=start, out=out)
+    assert not out.exists()
