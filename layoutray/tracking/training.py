@@ -67,7 +67,12 @@ def reporters(job: Job, run: Run) -> Sequence[Reporter]:
 
 def close_run(job: Job, run: Run) -> None:
     """Log minutes and checkpoint of a finished training, and close its run."""
-    run.log_metrics(0, {metric_names.MINUTES: training_minutes(sources.join(job.out, HISTORY))})
     run.log_checkpoint(job.out)
+    close_without_checkpoint(job, run)
+
+
+def close_without_checkpoint(job: Job, run: Run) -> None:
+    """Log the minutes of a finished training, and close its run: its model only measures."""
+    run.log_metrics(0, {metric_names.MINUTES: training_minutes(sources.join(job.out, HISTORY))})
     run.describe()
     run.finish()

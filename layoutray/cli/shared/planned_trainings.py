@@ -12,6 +12,7 @@ from layoutray.recipe.schedule import STEPS_OF_A_START, STEPS_OF_AN_ENCODER, Sch
 from layoutray.store import sources
 from layoutray.store.card import Card
 from layoutray.tasks import AnswersFields, TagsWords
+from layoutray.tracking.training import close_without_checkpoint
 from layoutray.training.inputs import fold, training_documents
 from layoutray.training.job import Job
 
@@ -73,7 +74,7 @@ def schedule_for(examples: str, start: Recipe, folds: int) -> Schedule:
 
 
 def plan(whole: Job, scheduled: Schedule, out: str) -> PlannedTrainings:
-    """All trainings.
+    """All trainings. Of their models, MLflow gets only the one that is made of them in the end.
 
     Args:
         whole: the training of all documents.
@@ -86,13 +87,13 @@ def plan(whole: Job, scheduled: Schedule, out: str) -> PlannedTrainings:
         recipe = replace(whole.recipe, train=replace(whole.recipe.train, **settings))
         name = f"{number}-of-{documents}" if documents else f"{number}"
         varied = tuple(f"train.{key}={settings[key]}" for key in ("fold", "documents") if settings[key])
-        trial = Trial(replace(whole, recipe=recipe, out=sources.join(out, name)), varied)
+        trial = Trial(replace(whole, recipe=recipe, out=sources.join(out, name)), varied, close_without_checkpoint)
         return Part(trial, fold(ids, number, scheduled.folds))
 
     numbers = range(1, scheduled.measured + 1)
     return PlannedTrainings(
         schedule=scheduled,
-        whole=Trial(whole, ()),
+        whole=Trial(whole, (), close_without_checkpoint),
         parts=[part(number, 0) for number in numbers],
         halves=[part(number, scheduled.half) for number in numbers] if scheduled.half else [],
     )

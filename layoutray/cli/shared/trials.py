@@ -5,7 +5,7 @@ Each has a folder and, below the run of the whole, an MLflow run of its own.
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -79,10 +79,12 @@ class Trial:
 
     Attributes:
         varied: the `key=value` assignments in which it differs from the others, for name and parameters of its run.
+        close: closes its run at the end; a function of a module.
     """
 
     job: Job
     varied: tuple[str, ...]
+    close: Callable[[Job, Run], None] = tracking.close_run
 
     @property
     def name(self) -> str:
@@ -180,7 +182,7 @@ def train(
         if waiting:
             tracked_training.describe_start(next(iter(waiting.values())))
             terminal.say(f"{len(opened)} trials; MLflow shows their progress in run {parent.run_id}")
-            ended = _train_each({name: checked.job for name, checked in waiting.items()}, opened, chosen.share())
+            ended = _train_each({one.name: one for one in trials if one.name in waiting}, opened, chosen.share())
     except BaseException:
         for run in opened.values():
             if not run.finished:
@@ -196,12 +198,12 @@ def train(
     return results
 
 
-def _train_each(jobs: Mapping[str, Job], opened: Mapping[str, Run], share: Share) -> dict[str, Ended]:
-    """Train the jobs on the cluster, and show the progress of all together."""
-    steps = {name: job.recipe.train.steps for name, job in jobs.items()}
+def _train_each(trials: Mapping[str, Trial], opened: Mapping[str, Run], share: Share) -> dict[str, Ended]:
+    """Train on the cluster, and show the progress of all trials together."""
+    steps = {name: trial.job.recipe.train.steps for name, trial in trials.items()}
     with connect(), ProgressDisplay() as display, relayed(TrainingsDisplay(display, steps).reporters) as relay:
-        work = partial(_train, jobs, opened, {name: relay(name) for name in jobs})
-        return run_each([*jobs], work, share, lambda name: terminal.say(f"{name} has ended"))
+        work = partial(_train, trials, opened, {name: relay(name) for name in trials})
+        return run_each([*trials], work, share, lambda name: terminal.say(f"{name} has ended"))
 
 
 def train_every(trials: Sequence[Trial], waiting: Mapping[str, CheckedJob], parent: Run, chosen: TrialOptions) -> None:
@@ -229,14 +231,14 @@ def objective(trial: Trial) -> str:
 
 
 def _train(
-    waiting: Mapping[str, Job],
+    trials: Mapping[str, Trial],
     opened: Mapping[str, Run],
     relays: Mapping[str, Relay],
     name: str,
     device: torch.device,
 ) -> None:
     """The work of a trial's process."""
-    job, run = waiting[name], opened[name]
-    reporter = CompositeReporter([*tracking.reporters(job, run), relays[name]])
-    train_in_place(inputs.prepare(job, workers=1), worlds.single_process(device), reporter)
-    tracking.close_run(job, run)
+    trial, run = trials[name], opened[name]
+    reporter = CompositeReporter([*tracking.reporters(trial.job, run), relays[name]])
+    train_in_place(inputs.prepare(trial.job, workers=1), worlds.single_process(device), reporter)
+    trial.close(trial.job, run)
