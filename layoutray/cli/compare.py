@@ -85,6 +85,7 @@ class CompareOptions(SeedOptions, SelectionOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("compare", arguments, CompareOptions)
+    tracked_training.check_tracking(chosen.tracking_uri)
     selection = chosen.selection()
     selection.require_pages(selection.num_pages)
     compared = _jobs(chosen)

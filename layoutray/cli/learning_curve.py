@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layoutray.cli.shared import options, terminal, trials
+from layoutray.cli.shared import options, terminal, tracked_training, trials
 from layoutray.cli.shared.evaluation_options import SelectionOptions
 from layoutray.cli.shared.options import option
 from layoutray.cli.shared.trials import SeedOptions, TrialJobOptions
@@ -47,6 +47,7 @@ class LearningCurveOptions(SelectionOptions, SeedOptions, TrialJobOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("learning-curve", arguments, LearningCurveOptions)
+    tracked_training.check_tracking(chosen.tracking_uri)
     selection = chosen.selection()
     selection.require_pages(selection.num_pages)
     available = len(training_documents(chosen.examples))

@@ -40,6 +40,7 @@ class SweepOptions(TrialJobOptions):
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("sweep", arguments, SweepOptions)
     key, values = _key_and_values(chosen.over)
+    tracked_training.check_tracking(chosen.tracking_uri, chosen.register)
     planned = trials.planned(chosen, [[assignment(key, value)] for value in values])
     if chosen.dry_run:
         return trials.show_plan(planned, chosen)

@@ -14,7 +14,7 @@ from layoutray.cluster.train import Workers
 from layoutray.devices import visible_gpus
 from layoutray.recipe import recipes
 from layoutray.store import sources
-from layoutray.tracking import registered, runs
+from layoutray.tracking import registered, runs, stores
 from layoutray.tracking import training as tracking
 from layoutray.tracking.runs import Run
 from layoutray.tracking.training import Tracking
@@ -29,6 +29,7 @@ from layoutray.training.world import World
 
 def train(chosen: TrainOptions) -> None:
     """Train in this process, under torchrun, or on Ray workers; what is finished is not trained again."""
+    check_tracking(chosen.tracking_uri, chosen.register)
     workers = Workers(
         count=chosen.workers,
         least=chosen.min_workers,
@@ -78,6 +79,13 @@ def _tracked(checked: CheckedJob, chosen: TrainOptions) -> Generator[tuple[Run, 
     with run.failed_on_error(), ProgressBar(job.recipe.name) as bar:
         yield run, bar
     close_run(job, run, chosen.register)
+
+
+def check_tracking(uri: str, name: str = "") -> None:
+    """Raise the error of MLflow before any work: its server does not answer, or no model can be called `name`."""
+    if name:
+        registered.check_name(name)
+    stores.check(stores.absolute(uri))
 
 
 def starting_checkpoints(init: Sequence[str], uri: str) -> tuple[str, ...]:
