@@ -97,13 +97,13 @@ def predict(
 
     ingest_recipe = load_ingest(recipe, overrides)
     name, fetch, loaded = _load(str(checkpoint), tracking_uri)
+    answer = _answer_of(loaded)  # a model that answers nothing is refused before a long ingest
     root, folder = sources.absolute(str(source)), sources.absolute(str(out))
     identity = JobIdentity.of(loaded, root, beams)
     identity.claim(folder)  # before a long ingest
     with ProgressDisplay() as progress, connect():
         ingested = _ingested(root, folder, ingest_recipe, workers, progress)
         replicas = Replicas(workers or 1, gpus, fetch)
-        answer = _answer_of(loaded)
         done = answer(name, ingested, folder, identity=identity, replicas=replicas, progress=progress)
     _summarise(done, ingested, str(out))
     return done
@@ -120,12 +120,20 @@ def _load(checkpoint: str, tracking_uri: str) -> "tuple[str, Fetch, Checkpoint]"
 
 
 def _answer_of(loaded: "Checkpoint") -> "Callable[..., Prediction | WrittenTexts]":
-    """The job that answers with the model: page by page, or a text for each document."""
+    """The job that answers with the model: page by page, or a text for each document.
+
+    Raises:
+        CheckpointError: if the model answers neither.
+    """
     from layoutray.cluster.predict import predict as answer_pages
     from layoutray.cluster.write import write
+    from layoutray.inference.extractor import Tagging
     from layoutray.tasks import WritesTexts
 
-    return write if isinstance(loaded.recipe.task, WritesTexts) else answer_pages
+    if isinstance(loaded.recipe.task, WritesTexts):
+        return write
+    Tagging.of(loaded)
+    return answer_pages
 
 
 def _ingested(
