@@ -2,14 +2,15 @@
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.verbs import needs_extra
+from layoutray.store.folder_kind import ANSWERS
 
 if TYPE_CHECKING:
     from layoutray.checkpoint import Checkpoint, Fetch
@@ -43,12 +44,29 @@ _OPTIONS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     given = options.parse_for("predict", _OPTIONS, arguments, predict)
     if given.pop("dry_run"):
-        from layoutray.recipe.ingest import load_ingest
-
-        plan = {"checkpoint": given["checkpoint"], "source": given["source"], "answers": given["out"]}
-        return terminal.show_plan(load_ingest(given["recipe"], given["overrides"]), plan)
+        return _show_plan(given)
     sys.stdout.write(json.dumps(asdict(predict(**given))) + "\n")
     return 0
+
+
+def _show_plan(given: Mapping[str, Any]) -> int:
+    from layoutray.cli.shared import output_folder
+    from layoutray.prepare.discovery import find_documents
+    from layoutray.recipe.ingest import load_ingest
+    from layoutray.store import shards
+    from layoutray.store.data_set import DataSet, is_ingested
+    from layoutray.store.schema import PAGES
+
+    recipe = load_ingest(given["recipe"], given["overrides"])
+    source, out = output_folder.existing(given["source"]), output_folder.usable(given["out"], ANSWERS)
+    name, _, loaded = _load(given["checkpoint"], given["tracking_uri"])
+    _answer_of(loaded)
+    plan: dict[str, Any] = {"checkpoint": name, "source": source, "answers": out}
+    if is_ingested(source):
+        plan["pages"] = sum(table.num_rows for table in shards.scan(DataSet(source).pages, PAGES, ["page"]))
+    else:
+        plan["documents"] = len(find_documents(source, recipe).references)
+    return terminal.show_plan(recipe, plan)
 
 
 @needs_extra("predict")
@@ -88,23 +106,31 @@ def predict(
         CheckpointError: if the checkpoint is incomplete.
     """
     # Imported here because Ray and PyTorch take seconds, for which `--help` shall not wait.
+    from layoutray.cli.shared import output_folder
+    from layoutray.recipe.ingest import load_ingest
+
+    ingest_recipe = load_ingest(recipe, overrides)
+    root, folder = output_folder.existing(source), output_folder.usable(out, ANSWERS)
+
     from layoutray.cli.shared.progress import ProgressDisplay
     from layoutray.cluster.answer_job import JobIdentity
     from layoutray.cluster.connect import connect
     from layoutray.cluster.placement import Replicas
-    from layoutray.recipe.ingest import load_ingest
-    from layoutray.store import sources
+    from layoutray.prepare.discovery import check_source
+    from layoutray.store.data_set import is_ingested
+    from layoutray.store.output_lock import working_on
 
-    ingest_recipe = load_ingest(recipe, overrides)
     name, fetch, loaded = _load(str(checkpoint), tracking_uri)
     answer = _answer_of(loaded)  # a model that answers nothing is refused before a long ingest
-    root, folder = sources.absolute(str(source)), sources.absolute(str(out))
     identity = JobIdentity.of(loaded, root, beams)
-    identity.claim(folder)  # before a long ingest
-    with ProgressDisplay() as progress, connect():
-        ingested = _ingested(root, folder, ingest_recipe, workers, progress)
-        replicas = Replicas(workers or 1, gpus, fetch)
-        done = answer(name, ingested, folder, identity=identity, replicas=replicas, progress=progress)
+    with working_on(folder), ProgressDisplay() as progress:
+        if not is_ingested(root):
+            check_source(root, ingest_recipe)
+        identity.claim(folder)  # before a long ingest
+        with connect():
+            ingested = _ingested(root, folder, ingest_recipe, workers, progress)
+            replicas = Replicas(workers or 1, gpus, fetch)
+            done = answer(name, ingested, folder, identity=identity, replicas=replicas, progress=progress)
     _summarise(done, ingested, str(out))
     return done
 
@@ -142,9 +168,9 @@ def _ingested(
     """The folder of the ingested pages: the source itself, or `ingested` below the output folder."""
     from layoutray.cluster.ingest import ingest
     from layoutray.store import sources
-    from layoutray.store.data_set import DataSet
+    from layoutray.store.data_set import is_ingested
 
-    if sources.exists(DataSet(source).manifest):
+    if is_ingested(source):
         return source
     ingested = sources.join(out, "ingested")
     ingest(source, ingested, ingest_recipe, workers=workers, progress=progress)

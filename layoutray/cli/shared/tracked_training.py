@@ -1,19 +1,23 @@
 """A training with its MLflow run: all of `pretrain` and `finetune`, and what the verbs with trials share with them."""
 
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 
 from layoutray import checkpoint
 from layoutray.cli.shared import terminal
 from layoutray.cli.shared.options import TrainingOptions
+from layoutray.cli.shared.output_folder import usable
 from layoutray.cli.train import TrainOptions
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
 from layoutray.devices import visible_gpus
+from layoutray.errors import InputError
 from layoutray.recipe import recipes
 from layoutray.store import sources
+from layoutray.store.folder_kind import CHECKPOINT
+from layoutray.store.output_lock import working_on
 from layoutray.tracking import registered, runs, stores
 from layoutray.tracking import training as tracking
 from layoutray.tracking.runs import Run
@@ -38,22 +42,62 @@ def train(chosen: TrainOptions) -> None:
         threads=chosen.threads,
         max_failures=chosen.max_failures,
     )
-    job = Job(
-        recipe=recipes.load(chosen.recipe, chosen.overrides),
-        examples=sources.absolute(chosen.examples),
-        out=sources.absolute(chosen.out),
-        init=starting_checkpoints(chosen.init, chosen.tracking_uri),
-        fetch=registered.fetcher(chosen.tracking_uri),
-    )
+    job = _job(chosen)
     if not chosen.workers:
-        with worlds.from_environment(0 if chosen.gpus == 0 else visible_gpus()) as world:
+        with worlds.from_environment(_gpus_here(chosen.gpus)) as world, _alone(job, leads=world.leads):
             _train_here(job, world, chosen)
-    elif jobs.finished(job):
-        close_finished(job, chosen.tracking_uri, chosen.register)
-    else:
+        return
+    with _alone(job):
+        if jobs.finished(job):
+            close_finished(job, chosen.tracking_uri, chosen.register)
+            return
         checked = check(job, workers.count)
         with _tracked(checked, chosen) as (run, bar), connect():
             on_ray.train(checked, workers, partial(tracking.reporters, job, run), bar)
+
+
+def show_plan(chosen: TrainOptions) -> int:
+    """Check everything that `train` checks before the first step, and write the plan. Returns exit status 0."""
+    check_tracking(chosen.tracking_uri, chosen.register)
+    job = _job(chosen)
+    card = check(job, chosen.workers or 1).card
+    settings = job.recipe.train
+    plan = {
+        "examples": card.examples,
+        "examples from": job.examples,
+        "checkpoint": job.out,
+        "init": job.init,
+        "workers": chosen.workers,
+        "steps": settings.steps,
+        "passes": round(settings.steps * settings.batch_size / max(card.examples.get("train", 0), 1), 2),
+    }
+    return terminal.show_plan(job.recipe, plan)
+
+
+def _job(chosen: TrainOptions) -> Job:
+    return Job(
+        recipe=recipes.load(chosen.recipe, chosen.overrides),
+        examples=sources.absolute(chosen.examples),
+        out=usable(chosen.out, CHECKPOINT),
+        init=starting_checkpoints(chosen.init, chosen.tracking_uri),
+        fetch=registered.fetcher(chosen.tracking_uri),
+    )
+
+
+def _alone(job: Job, *, leads: bool = True) -> AbstractContextManager[None]:
+    """Let no other training begin in the checkpoint's folder. Of the processes of one training, the first locks it."""
+    return working_on(str(job.out)) if leads else nullcontext()
+
+
+def _gpus_here(wanted: int | None) -> int:
+    """The GPUs for a training in this process. Raises InputError if more are wanted than there are."""
+    found = visible_gpus()
+    if wanted and wanted > found:
+        raise InputError(
+            f"--gpus is {wanted}, and PyTorch can use {found} GPUs here; leave --gpus out, or check the driver and the "
+            "build of PyTorch"
+        )
+    return 0 if wanted == 0 else found
 
 
 def _train_here(job: Job, world: World, chosen: TrainOptions) -> None:
