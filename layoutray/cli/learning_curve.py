@@ -95,6 +95,8 @@ def _report(curve: LearningCurve, passes: dict[int, float], title: str, out: str
     rows = [(size, f"{passes[size]:.1f}", one.value, one.low, one.high) for size, one in intervals.items()]
     terminal.show_table(title, ("training documents", "passes", curve.metric, "low", "high"), rows)
     report, ahead = curve.report(_MORE), curve.last + _MORE
+    if not any(map(any, curve.values.values())):
+        terminal.say(f"no model has found a value: each {curve.metric} is 0, which predicts nothing; train longer")
     terminal.say(
         f"{_MORE} more labelled documents, {ahead} instead of {curve.last}, would change {curve.metric} by "
         f"{_signed(report['gain'])}, if the error goes on to fall by a power of their number"

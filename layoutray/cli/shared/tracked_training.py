@@ -120,7 +120,8 @@ def _tracked(checked: CheckedJob, chosen: TrainOptions) -> Generator[tuple[Run, 
     job = checked.job
     describe_start(checked)
     run = tracking.open_run(job, checked.card, tracking_of(chosen))
-    with run.failed_on_error(), ProgressBar(job.recipe.name) as bar:
+    hidden = () if visible_gpus() else ("mfu",)  # of CPUs it says nothing
+    with run.failed_on_error(), ProgressBar(job.recipe.name, hidden) as bar:
         yield run, bar
     close_run(job, run, chosen.register)
 
