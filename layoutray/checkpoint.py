@@ -29,7 +29,7 @@ from layoutray import architectures, tokenizer
 from layoutray.errors import CheckpointError, DocumentError, Reason, RecipeError
 from layoutray.recipe import recipes
 from layoutray.recipe.recipes import Recipe
-from layoutray.store import json_text, shards, sources
+from layoutray.store import folder_kind, json_text, shards, sources
 from layoutray.tasks import TaskModel
 from layoutray.tensors import Encoder
 from layoutray.tokenizer import Tokenizer
@@ -175,8 +175,12 @@ def _read(folder: str | Path, name: str) -> bytes | None:
 def _load(folder: Path) -> Checkpoint:
     missing = [name for name in REQUIRED if not (folder / name).is_file()]
     if missing:
+        found = folder_kind.found_at(str(folder))
+        if found in ("", f"it is {folder_kind.CHECKPOINT}"):
+            found = f"{', '.join(missing)} missing"
         raise CheckpointError(
-            f"{folder} is not a checkpoint: {', '.join(missing)} missing; a checkpoint has {', '.join(REQUIRED)}"
+            f"{folder} is not a checkpoint: {found}; give a folder that `layoutray finetune` has written, or "
+            f"models:/{folder.name}@champion for a registered model"
         )
     values = read_json(folder / "recipe.json")
     if not isinstance(values, dict):

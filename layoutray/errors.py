@@ -5,7 +5,8 @@ LayoutrayError
 │   ├── RecipeError              an invalid recipe key or value
 │   ├── DocumentError            an unusable file or page, with a reason code; becomes a dead letter or a 422
 │   ├── SchemaError              a data set that does not match its schema
-│   └── CheckpointError          an incomplete checkpoint, or one that does not fit
+│   ├── CheckpointError          an incomplete checkpoint, or one that does not fit
+│   └── TrackingError            MLflow refuses a call, or its server does not answer
 ├── ApiError                     ends a request to the endpoint or to the review page with an error response
 ├── TrainingError                training cannot go on
 ├── MissingDependencyError       a missing program or package
@@ -36,6 +37,18 @@ class SchemaError(InputError):
 
 class CheckpointError(InputError):
     """A checkpoint folder is incomplete, or does not fit the model it is loaded into."""
+
+
+class TrackingError(InputError):
+    """MLflow refuses a call, or its server does not answer.
+
+    Attributes:
+        code: MLflow's code of the error, such as RESOURCE_DOES_NOT_EXIST; empty if MLflow was not asked.
+    """
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class TrainingError(LayoutrayError):

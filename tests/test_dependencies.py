@@ -117,6 +117,8 @@ LATER = {
     ("layoutray.document.filters", "py3langid"): "by `encode`, for a recipe that filters languages",
     ("layoutray.document.word_graph", "scipy"): "by `encode` and models, for an encoder that uses the graph",
     ("layoutray.serving.jobs.postgresql", "psycopg"): "for a ledger in PostgreSQL",
+    ("layoutray.tracking.client", "mlflow"): "for models:/",
+    ("layoutray.tracking.client", "sqlalchemy"): "for models:/",
     ("layoutray.tracking.registered", "mlflow"): "for models:/",
 }
 """Imports inside functions that most callers do not reach, which need another extra than their verb's."""

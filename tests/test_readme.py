@@ -1,6 +1,5 @@
 """What README, CONTRIBUTING and docs/ state exists: commands, flags, columns, recipe keys, files and anchors."""
 
-import json
 import re
 import shlex
 import tomllib
@@ -14,8 +13,9 @@ import yaml
 
 from benchmarks.__main__ import main as benchmark
 from layoutray import config
-from layoutray.cli import train
 from layoutray.cli.main import main
+from layoutray.cli.shared import options
+from layoutray.cli.train import TrainOptions
 from layoutray.recipe import recipes
 from layoutray.recipe.files import RECIPES
 from layoutray.recipe.ingest import load_ingest
@@ -26,7 +26,7 @@ from layoutray.training.feed import check_share
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCS = sorted(str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "docs").rglob("*.md"))
 GUIDES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", *DOCS)
-_TRAINERS = {"pretrain": train.pretrain, "finetune": train.finetune}
+_TRAINERS = ("pretrain", "finetune")
 HAVE_NAMES = ("benchmark", "dead-letters", "export", "keys", "picture")
 """Verbs whose first argument names another verb."""
 
@@ -129,13 +129,10 @@ def training_calls() -> list[tuple[str, tuple[str, ...]]]:
 
 
 @pytest.mark.parametrize(("verb", "words"), training_calls())
-def test_every_training_that_is_shown_can_be_shared_by_its_workers(
-    verb: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert _TRAINERS[verb]([*words, "--dry-run"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    settings, workers = shown["recipe"]["train"], shown["plan"]["workers"]
-    assert check_share(settings["batch_size"], settings["micro_batch_size"], workers) >= workers
+def test_every_training_that_is_shown_can_be_shared_by_its_workers(verb: str, words: tuple[str, ...]) -> None:
+    chosen = options.given(verb, words, TrainOptions)
+    settings = recipes.load(chosen.recipe, chosen.overrides).train
+    assert check_share(settings.batch_size, settings.micro_batch_size, chosen.workers) >= chosen.workers
 
 
 @pytest.mark.parametrize(

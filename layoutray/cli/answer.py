@@ -1,7 +1,5 @@
 """`layoutray answer`: answer the fields that the caller names, on documents without labels."""
 
-import csv
-import io
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 """Documents of the table on the terminal."""
-_COLUMNS = ("document", "field", "value", "content", "confidence")
 
 _OPTIONS = {
     "files": option(
@@ -111,10 +108,10 @@ def answer(
     question = {"model": loaded.version, "fields": {name: asdict(kind) for name, kind in asked.items()}}
     job.claim(place, question)
     checkpoint.save(place, answering)
-    predict(place, source, out=folder, recipe=recipe, workers=workers, gpus=gpus, overrides=overrides)
+    table = sources.join(folder, "answers.csv")
+    predict(place, source, out=folder, recipe=recipe, workers=workers, gpus=gpus, csv=table, overrides=overrides)
     documents = _documents(folder)
     _show(documents, tuple(asked))
-    _write_csv(documents, folder)
     return documents
 
 
@@ -183,15 +180,3 @@ def _show(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
     terminal.show_table("value (confidence); - is none", ("document", *names), rows)
     if len(documents) > _SHOWN:
         terminal.say(f"{len(documents) - _SHOWN} more documents are in answers.csv")
-
-
-def _write_csv(documents: Sequence[Mapping[str, Any]], folder: str) -> None:
-    """`answers.csv`: a row for each value, and one without a field for a document without values."""
-    from layoutray.store import shards
-
-    text = io.StringIO()
-    writer = csv.DictWriter(text, _COLUMNS)
-    writer.writeheader()
-    for document in documents:
-        writer.writerows({"document": document["document"], **value} for value in document["fields"] or [{}])
-    shards.write_bytes(text.getvalue().encode(), folder, "answers.csv")

@@ -26,6 +26,7 @@ from layoutray.evaluation.page_selection import PageSelection
 from layoutray.recipe import recipes
 from layoutray.recipe.recipes import Recipe
 from layoutray.store import json_text, shards, sources
+from layoutray.store.output_lock import working_on
 from layoutray.tasks import document_fields_of
 from layoutray.tracking import registered, runs
 from layoutray.tracking.opening import encoder_of
@@ -85,12 +86,20 @@ class CompareOptions(SeedOptions, SelectionOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("compare", arguments, CompareOptions)
+    tracked_training.check_tracking(chosen.tracking_uri)
     selection = chosen.selection()
     selection.require_pages(selection.num_pages)
     compared = _jobs(chosen)
     if chosen.dry_run:
         plan = {"pages": chosen.pages, "recipes": [*compared], "seeds": chosen.distinct_seeds, **vars(chosen.share())}
         return terminal.show_plan(next(iter(compared.values())).recipe, plan)
+    with working_on(sources.absolute(chosen.out)):
+        _compare(compared, selection, chosen)
+    return 0
+
+
+def _compare(compared: Mapping[str, Job], selection: PageSelection, chosen: CompareOptions) -> None:
+    """Train the recipes, measure the models, and report."""
     trials.claim(chosen.out, {"compared": "recipes"}, "trials of another verb")
     pages = MeasuredPages(selection)
     parent = _open_parent(compared, pages, chosen)
@@ -103,7 +112,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         }
         _report(Comparison(models, _known_templates(selection)), pages, chosen, parent)
     parent.finish()
-    return 0
 
 
 def _jobs(chosen: CompareOptions) -> dict[str, Job]:

@@ -9,9 +9,12 @@ from dataclasses import asdict, dataclass
 from layoutray.cli.shared import ingest_summary, options, terminal
 from layoutray.cli.shared.options import option
 from layoutray.errors import InputError, Reason
-from layoutray.store import sources
+from layoutray.prepare.manifest import Manifest
+from layoutray.store import folder_kind, sources
 from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
+from layoutray.store.folder_kind import DATA_SET, EXAMPLES
+from layoutray.store.output_lock import working_on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +32,12 @@ class DeadLetterFilter:
     )
 
     def select(self) -> list[DeadLetter]:
-        """The selected dead letters in order of source and page. Raises InputError if the folder does not exist."""
-        if not sources.exists(self.folder):
-            raise InputError(f"{self.folder} does not exist; give a folder written by `layoutray ingest`")
+        """The selected dead letters in order of source and page. Raises InputError for a folder that can have none."""
+        found = folder_kind.found_at(self.folder)
+        if found not in ("", *(f"it is {kind}" for kind in (DATA_SET, EXAMPLES))):
+            raise InputError(
+                f"{self.folder} has no dead letters: {found}; give a folder written by `layoutray ingest` or `encode`"
+            )
         letters = [
             letter
             for letter in DataSet(self.folder).read_dead_letters()
@@ -104,8 +110,9 @@ def replay(arguments: Sequence[str] | None = None) -> int:
     if not letters:
         terminal.say(f"{chosen.folder} has no such dead letters")
         return 0
-    with ProgressDisplay() as progress, connect(gpus=0):
-        folder = sources.absolute(chosen.folder)
+    folder = sources.absolute(chosen.folder)
+    Manifest.read(folder)  # before Ray starts
+    with working_on(folder), ProgressDisplay() as progress, connect(gpus=0):
         manifest = replays.replay(folder, letters, chosen.overrides, workers=chosen.workers, progress=progress)
     ingest_summary.show(manifest, chosen.folder)
     remaining = {(letter.source, letter.page) for letter in DataSet(chosen.folder).read_dead_letters()}

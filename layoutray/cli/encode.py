@@ -5,9 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import options, output_folder, terminal
 from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.verbs import needs_extra
+from layoutray.store import sources
+from layoutray.store.data_set import DataSet
+from layoutray.store.folder_kind import EXAMPLES
+from layoutray.store.output_lock import working_on
 
 if TYPE_CHECKING:
     from layoutray.recipe.recipes import Recipe
@@ -27,12 +31,27 @@ _OPTIONS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     given = options.parse_for("encode", _OPTIONS, arguments, encode)
     if given.pop("dry_run"):
-        from layoutray.recipe import recipes
-
-        loaded = recipes.load(given["recipe"], given["overrides"])
-        return terminal.show_plan(loaded, {"pages from": given["pages"], "examples to": given["out"]})
+        return _show_plan(given["recipe"], given["overrides"], given["pages"], given["out"])
     encode(**given)
     return 0
+
+
+def _show_plan(recipe: str, overrides: Sequence[str], pages: Sequence[str], out: str) -> int:
+    from layoutray.cluster.encode import count_pages
+    from layoutray.recipe import recipes
+
+    loaded = recipes.load(recipe, overrides)
+    folders, folder = _checked(pages, out)
+    counts, _ = count_pages([DataSet(one) for one in folders])
+    return terminal.show_plan(loaded, {"pages from": pages, "examples to": folder, "pages": dict(counts)})
+
+
+def _checked(pages: Sequence[str | Path], out: str | Path) -> tuple[list[str], str]:
+    """The absolute folders of pages and examples. Raises InputError or SchemaError before Ray starts."""
+    folders = [sources.absolute(str(one)) for one in pages]
+    for folder in folders:
+        DataSet(folder).check()
+    return folders, output_folder.usable(out, EXAMPLES)
 
 
 @needs_extra("encode")
@@ -70,15 +89,14 @@ def encode(
     from layoutray.cluster import encode as on_ray
     from layoutray.cluster.connect import connect
     from layoutray.recipe import recipes
-    from layoutray.store import sources
     from layoutray.tracking import registered, stores
 
     uri = tracking_uri or stores.default_uri()
     loaded = resolved(recipes.load(recipe, overrides), uri)
     given = [pages] if isinstance(pages, str | Path) else pages
-    folders, folder = [sources.absolute(str(one)) for one in given], sources.absolute(str(out))
+    folders, folder = _checked(given, out)
     fetch = registered.fetcher(uri)
-    with ProgressDisplay() as progress, connect(gpus=0):
+    with working_on(folder), ProgressDisplay() as progress, connect(gpus=0):
         card = on_ray.encode(loaded, folders, folder, workers=workers, fetch=fetch, progress=progress)
     summarise(card, loaded, str(out))
     return card

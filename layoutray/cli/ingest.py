@@ -82,16 +82,18 @@ def ingest(
         MissingDependencyError: if the OCR engine is not installed.
     """
     # Imported here because Ray takes seconds, for which `--help` shall not wait.
-    from layoutray.cli.shared import ingest_summary
-    from layoutray.cli.shared.progress import ProgressDisplay
-    from layoutray.cluster import ingest as on_ray
-    from layoutray.cluster.connect import connect
+    from layoutray.cli.shared import ingest_summary, output_folder
     from layoutray.recipe.ingest import load_ingest
-    from layoutray.store import sources
+    from layoutray.store.folder_kind import DATA_SET
 
     loaded = load_ingest(recipe, overrides)
-    root, folder = sources.absolute(str(source)), sources.absolute(str(out))
-    with ProgressDisplay() as progress, connect(gpus=0):
+    root, folder = output_folder.existing(source), output_folder.usable(out, DATA_SET)
+
+    from layoutray.cli.shared.progress import ProgressDisplay
+    from layoutray.cluster import ingest as on_ray
+    from layoutray.store.output_lock import working_on
+
+    with working_on(folder), ProgressDisplay() as progress:
         manifest = on_ray.ingest(root, folder, loaded, limit=limit, workers=workers, progress=progress)
     ingest_summary.show(manifest, str(out))
     ingest_summary.check_dead_rate(manifest, max_dead_rate, str(out))
@@ -99,17 +101,20 @@ def ingest(
 
 
 def _show_plan(given: dict[str, Any], sample: int, price: float | None) -> int:
+    from layoutray.cli.shared import output_folder
     from layoutray.cli.shared.progress import ProgressDisplay
     from layoutray.cluster.connect import num_cores
     from layoutray.cluster.ingest import plan_ingest
     from layoutray.prepare.estimate import estimate
     from layoutray.prepare.output import Output
     from layoutray.recipe.ingest import load_ingest
+    from layoutray.store.folder_kind import DATA_SET
 
     recipe = load_ingest(given["recipe"], given["overrides"])
+    source, out = output_folder.existing(given["source"]), output_folder.usable(given["out"], DATA_SET)
     with ProgressDisplay() as progress:
-        plan = plan_ingest(given["source"], recipe, limit=given["limit"], progress=progress)
-    remaining = Output(given["out"]).done().remaining_pages(plan)
+        plan = plan_ingest(source, recipe, limit=given["limit"], progress=progress)
+    remaining = Output(out).done().remaining_pages(plan)
     counts: dict[str, Any] = {
         "documents": len(plan.documents),
         "dead letters": len(plan.letters),

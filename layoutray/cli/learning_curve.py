@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layoutray.cli.shared import options, terminal, trials
+from layoutray.cli.shared import options, terminal, tracked_training, trials
 from layoutray.cli.shared.evaluation_options import SelectionOptions
 from layoutray.cli.shared.options import option
 from layoutray.cli.shared.trials import SeedOptions, TrialJobOptions
@@ -15,8 +15,9 @@ from layoutray.compare.pictures import learning_curve
 from layoutray.errors import InputError
 from layoutray.evaluation.measurement import Measurement, kept_measurement
 from layoutray.report import png
-from layoutray.store import json_text, shards
+from layoutray.store import json_text, shards, sources
 from layoutray.store.card import Card
+from layoutray.store.output_lock import working_on
 from layoutray.tracking.runs import Run
 from layoutray.training.inputs import training_documents
 
@@ -47,27 +48,29 @@ class LearningCurveOptions(SelectionOptions, SeedOptions, TrialJobOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("learning-curve", arguments, LearningCurveOptions)
+    tracked_training.check_tracking(chosen.tracking_uri)
     selection = chosen.selection()
     selection.require_pages(selection.num_pages)
     available = len(training_documents(chosen.examples))
     varied = [(size, f"seed={seed}") for size in _sizes(chosen, available) for seed in chosen.distinct_seeds]
     planned = trials.planned(chosen, [[f"train.documents={size}", seed] for size, seed in varied])
+    waiting = trials.check(planned)
     if chosen.dry_run:
         return trials.show_plan(planned, chosen)
-    waiting = trials.check(planned)
-    trials.claim(chosen.out, {"curve": "train.documents"}, "trials of another verb")
-    parent = trials.open_whole(planned, chosen, ["train.documents=*", "seed=*"])
-    with parent.failed_on_error():
-        trials.train_every(planned, waiting, parent, chosen)
-        measured: dict[int, list[Measurement]] = defaultdict(list)
-        for (size, _), trial in zip(varied, planned, strict=True):
-            measured[size].append(kept_measurement(str(trial.job.out), selection))
-        first = planned[0].job
-        # How often all steps see each document.
-        seen = first.recipe.train.steps * first.recipe.train.batch_size / Card.read(first.examples).examples["train"]
-        passes = {size: seen * available / size for size in measured}
-        _report(LearningCurve.of(measured), passes, f"{first.recipe.name} on {selection.name}", chosen.out, parent)
-    parent.finish()
+    first = planned[0].job
+    # How often all steps see each document.
+    seen = first.recipe.train.steps * first.recipe.train.batch_size / Card.read(first.examples).examples["train"]
+    with working_on(sources.absolute(chosen.out)):
+        trials.claim(chosen.out, {"curve": "train.documents"}, "trials of another verb")
+        parent = trials.open_whole(planned, chosen, ["train.documents=*", "seed=*"])
+        with parent.failed_on_error():
+            trials.train_every(planned, waiting, parent, chosen)
+            measured: dict[int, list[Measurement]] = defaultdict(list)
+            for (size, _), trial in zip(varied, planned, strict=True):
+                measured[size].append(kept_measurement(str(trial.job.out), selection))
+            passes = {size: seen * available / size for size in measured}
+            _report(LearningCurve.of(measured), passes, f"{first.recipe.name} on {selection.name}", chosen.out, parent)
+        parent.finish()
     return 0
 
 
@@ -92,6 +95,8 @@ def _report(curve: LearningCurve, passes: dict[int, float], title: str, out: str
     rows = [(size, f"{passes[size]:.1f}", one.value, one.low, one.high) for size, one in intervals.items()]
     terminal.show_table(title, ("training documents", "passes", curve.metric, "low", "high"), rows)
     report, ahead = curve.report(_MORE), curve.last + _MORE
+    if not any(map(any, curve.values.values())):
+        terminal.say(f"no model has found a value: each {curve.metric} is 0, which predicts nothing; train longer")
     terminal.say(
         f"{_MORE} more labelled documents, {ahead} instead of {curve.last}, would change {curve.metric} by "
         f"{_signed(report['gain'])}, if the error goes on to fall by a power of their number"

@@ -5,10 +5,14 @@ from dataclasses import dataclass
 
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.options import RecipeOptions, option
+from layoutray.cli.shared.output_folder import usable
 from layoutray.cluster.connect import connect
 from layoutray.cluster.mix import mix
 from layoutray.recipe.mix import load_mix
 from layoutray.store import sources
+from layoutray.store.data_set import DataSet
+from layoutray.store.folder_kind import DATA_SET
+from layoutray.store.output_lock import working_on
 from layoutray.store.schema import SPLITS
 
 
@@ -26,12 +30,13 @@ class MixOptions(RecipeOptions):
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("mix", arguments, MixOptions)
     mix_recipe = load_mix(chosen.recipe, chosen.overrides)
+    folders, out = [sources.absolute(folder) for folder in chosen.pages], usable(chosen.out, DATA_SET)
+    for folder in folders:
+        DataSet(folder).check()
     if chosen.dry_run:
-        return terminal.show_plan(mix_recipe, {"pages from": chosen.pages, "mix to": chosen.out})
-    with connect(gpus=0):
-        taken, available = mix(
-            mix_recipe, [sources.absolute(folder) for folder in chosen.pages], sources.absolute(chosen.out)
-        )
+        return terminal.show_plan(mix_recipe, {"pages from": folders, "mix to": out})
+    with working_on(out), connect(gpus=0):
+        taken, available = mix(mix_recipe, folders, out)
     rows = [
         (name, *(f"{taken[name][split]} of {available[name][split]}" for split in SPLITS)) for name in sorted(taken)
     ]

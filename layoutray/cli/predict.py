@@ -2,18 +2,20 @@
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.verbs import needs_extra
+from layoutray.store.folder_kind import ANSWERS
 
 if TYPE_CHECKING:
     from layoutray.checkpoint import Checkpoint, Fetch
     from layoutray.cli.shared.progress import ProgressDisplay
+    from layoutray.cluster.answer_job import JobIdentity
     from layoutray.cluster.predict import Prediction
     from layoutray.cluster.write import WrittenTexts
     from layoutray.recipe.ingest import IngestRecipe
@@ -35,6 +37,12 @@ _OPTIONS = {
     ),
     "gpus": options.gpus("replica"),
     "beams": options.beams(),
+    "csv": option(
+        "--csv",
+        type=options.report_name,
+        metavar="FILE",
+        help="also write all values into this file or s3:// address: document, field, value, confidence",
+    ),
     "tracking_uri": options.tracking_uri(),
     **options.declared(RecipeOptions),
 }
@@ -43,12 +51,29 @@ _OPTIONS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     given = options.parse_for("predict", _OPTIONS, arguments, predict)
     if given.pop("dry_run"):
-        from layoutray.recipe.ingest import load_ingest
-
-        plan = {"checkpoint": given["checkpoint"], "source": given["source"], "answers": given["out"]}
-        return terminal.show_plan(load_ingest(given["recipe"], given["overrides"]), plan)
+        return _show_plan(given)
     sys.stdout.write(json.dumps(asdict(predict(**given))) + "\n")
     return 0
+
+
+def _show_plan(given: Mapping[str, Any]) -> int:
+    from layoutray.cli.shared import output_folder
+    from layoutray.prepare.discovery import find_documents
+    from layoutray.recipe.ingest import load_ingest
+    from layoutray.store import shards
+    from layoutray.store.data_set import DataSet, is_ingested
+    from layoutray.store.schema import PAGES
+
+    recipe = load_ingest(given["recipe"], given["overrides"])
+    source, out = output_folder.existing(given["source"]), output_folder.usable(given["out"], ANSWERS)
+    name, _, loaded = load(given["checkpoint"], given["tracking_uri"])
+    _answer_of(loaded)
+    plan: dict[str, Any] = {"checkpoint": name, "source": source, "answers": out}
+    if is_ingested(source):
+        plan["pages"] = sum(table.num_rows for table in shards.scan(DataSet(source).pages, PAGES, ["page"]))
+    else:
+        plan["documents"] = len(find_documents(source, recipe).references)
+    return terminal.show_plan(recipe, plan)
 
 
 @needs_extra("predict")
@@ -61,6 +86,7 @@ def predict(
     workers: int | None = None,
     gpus: float | None = None,
     beams: int = 1,
+    csv: str | Path | None = None,
     tracking_uri: str = "",
     overrides: Sequence[str] = (),
 ) -> "Prediction | WrittenTexts":
@@ -71,12 +97,12 @@ def predict(
     Args:
         checkpoint: folder, s3:// address, or `models:/NAME@ALIAS`.
         source: folder of images and PDFs, or a folder written by `ingest`.
-        out: folder for the answers: parquet/, jsonl/, and fields/ for fields of documents.
+        out: folder for the answers.
         recipe: ingest recipe for a `source` that is not ingested yet.
-        workers: model replicas, and processes that read a `source` that is not ingested yet; None: one replica, and one
-            reading process per core.
+        workers: model replicas, and processes that read files; None: one replica, one reading process per core.
         gpus: GPUs of each replica; None: 1 if there is one for each, else 0.
         beams: beam width of text-generating models; 1 is greedy.
+        csv: file or address for a table of all values.
         tracking_uri: MLflow server or store for `models:/`; empty: MLFLOW_TRACKING_URI, else ./mlflow.db.
         overrides: `KEY=VALUE` assignments to keys of the ingest recipe.
 
@@ -87,26 +113,51 @@ def predict(
         InputError: if the registry does not have the model, `out` has answers of another job, or there is no document.
         CheckpointError: if the checkpoint is incomplete.
     """
-    # Imported here because Ray and PyTorch take seconds, for which `--help` shall not wait.
+    # Imported late because Ray and PyTorch take seconds, for which neither `--help` nor a mistake shall wait.
+    from layoutray.cli.shared import output_folder
+    from layoutray.recipe.ingest import load_ingest
+
+    ingest_recipe = load_ingest(recipe, overrides)
+    root, folder = output_folder.existing(source), output_folder.usable(out, ANSWERS)
+    name, fetch, loaded = load(str(checkpoint), tracking_uri)
+    answer = _answer_of(loaded)
+
     from layoutray.cli.shared.progress import ProgressDisplay
     from layoutray.cluster.answer_job import JobIdentity
     from layoutray.cluster.connect import connect
     from layoutray.cluster.placement import Replicas
-    from layoutray.recipe.ingest import load_ingest
-    from layoutray.store import sources
+    from layoutray.store.output_lock import working_on
 
-    ingest_recipe = load_ingest(recipe, overrides)
-    name, fetch, loaded = load(str(checkpoint), tracking_uri)
-    root, folder = sources.absolute(str(source)), sources.absolute(str(out))
-    identity = JobIdentity.of(loaded, root, beams)
-    identity.claim(folder)  # before a long ingest
-    with ProgressDisplay() as progress, connect():
-        ingested = _ingested(root, folder, ingest_recipe, workers, progress)
-        replicas = Replicas(workers or 1, gpus, fetch)
-        answer = _answer_of(loaded)
-        done = answer(name, ingested, folder, identity=identity, replicas=replicas, progress=progress)
+    identity, replicas = JobIdentity.of(loaded, root, beams), Replicas(workers or 1, gpus, fetch)
+    with working_on(folder), ProgressDisplay() as progress:
+        _claim(identity, root, folder, ingest_recipe)
+        with connect():
+            ingested = _ingested(root, folder, ingest_recipe, workers, progress)
+            done = answer(name, ingested, folder, identity=identity, replicas=replicas, progress=progress)
     _summarise(done, ingested, str(out))
+    _write_table(folder, csv)
     return done
+
+
+def _claim(identity: "JobIdentity", source: str, out: str, recipe: "IngestRecipe") -> None:
+    """Make `out` the folder of this job, once it is known that there is something to read, and what reads it."""
+    from layoutray.prepare.discovery import check_source
+    from layoutray.store.data_set import is_ingested
+
+    if not is_ingested(source):
+        check_source(source, recipe)
+    identity.claim(out)
+
+
+def _write_table(answers: str, file: str | Path | None) -> None:
+    """Write all values into a CSV file, if there is to be one."""
+    from layoutray.formats import answer_table
+    from layoutray.store import shards
+    from layoutray.store.answer_set import AnswerSet
+
+    if file is not None:
+        shards.write_file(answer_table.table(AnswerSet(answers)), str(file))
+        terminal.say(f"values: {file}")
 
 
 def load(checkpoint: str, tracking_uri: str) -> "tuple[str, Fetch, Checkpoint]":
@@ -120,12 +171,20 @@ def load(checkpoint: str, tracking_uri: str) -> "tuple[str, Fetch, Checkpoint]":
 
 
 def _answer_of(loaded: "Checkpoint") -> "Callable[..., Prediction | WrittenTexts]":
-    """The job that answers with the model: page by page, or a text for each document."""
+    """The job that answers with the model: page by page, or a text for each document.
+
+    Raises:
+        CheckpointError: if the model answers neither.
+    """
     from layoutray.cluster.predict import predict as answer_pages
     from layoutray.cluster.write import write
+    from layoutray.inference.extractor import Tagging
     from layoutray.tasks import WritesTexts
 
-    return write if isinstance(loaded.recipe.task, WritesTexts) else answer_pages
+    if isinstance(loaded.recipe.task, WritesTexts):
+        return write
+    Tagging.of(loaded)
+    return answer_pages
 
 
 def _ingested(
@@ -134,9 +193,9 @@ def _ingested(
     """The folder of the ingested pages: the source itself, or `ingested` below the output folder."""
     from layoutray.cluster.ingest import ingest
     from layoutray.store import sources
-    from layoutray.store.data_set import DataSet
+    from layoutray.store.data_set import is_ingested
 
-    if sources.exists(DataSet(source).manifest):
+    if is_ingested(source):
         return source
     ingested = sources.join(out, "ingested")
     ingest(source, ingested, ingest_recipe, workers=workers, progress=progress)

@@ -2,9 +2,11 @@
 
 import contextlib
 import getpass
+import socket
 import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 import uvicorn
@@ -13,6 +15,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.options import option
+from layoutray.errors import InputError
 from layoutray.readers.own.reviewed import REVIEW_FILE
 from layoutray.review.answered_folder import answered_documents
 from layoutray.review.app import add_review_page
@@ -52,10 +55,13 @@ class ReviewOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("review", arguments, ReviewOptions)
-    store = ReviewStore.open(str(chosen.answers / REVIEW_FILE), sample=chosen.sample)
     folder = str(chosen.answers)
     pages = sources.absolute(chosen.pages or pages_folder(folder))
-    count = sum(1 for document in answered_documents(folder, pages, chosen.order) if store.add(document))
+    documents = answered_documents(folder, pages, chosen.order)
+    first = [*islice(documents, 1)]  # a folder without answers is refused before anything is written into it
+    _check_port(chosen.port)
+    store = ReviewStore.open(str(chosen.answers / REVIEW_FILE), sample=chosen.sample)
+    count = sum(1 for document in chain(first, documents) if store.add(document))
     url = f"http://{_HOST}:{chosen.port}"
     terminal.say(f"{count} documents; review them at {url}; corrections go to {chosen.answers / REVIEW_FILE}")
     if chosen.open:
@@ -65,6 +71,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     store.close()
     terminal.say("stopped")
     return 0
+
+
+def _check_port(port: int) -> None:
+    """Raise InputError if another program listens on the port."""
+    try:
+        socket.create_server((_HOST, port)).close()
+    except OSError as error:
+        raise InputError(f"port {port} of {_HOST} cannot be used: {error.strerror}; give another --port") from error
 
 
 def local_app(store: ReviewStore, reviewer: str, folder: str) -> FastAPI:

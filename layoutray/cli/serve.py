@@ -25,16 +25,20 @@ _ANY_HOST = "0.0.0.0"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = vars(parser().parse_args(arguments))
-    if chosen["dry_run"]:
-        recipe = load_ingest(chosen["recipe"], chosen["overrides"])
-        return terminal.show_plan(recipe, {name: chosen[name] for name in ("checkpoint", "host", "port")})
     # Imported here because Ray and PyTorch take seconds, for which `--help` shall not wait.
     from layoutray.cli.shared import deployment
     from layoutray.cluster.connect import connect
     from layoutray.cluster.endpoint.application import running
+    from layoutray.cluster.endpoint.listener import Address
 
     settings, registry = parts(chosen)
-    path = deployment.check(settings, registry)
+    Address(settings.host, settings.port).require_free()
+    path = deployment.path_of(settings, registry)
+    if chosen["dry_run"]:
+        recipe = load_ingest(chosen["recipe"], chosen["overrides"])
+        plan = {"checkpoint": settings.checkpoint, "host": settings.host, "port": settings.port, "path": path}
+        return terminal.show_plan(recipe, plan)
+    deployment.check(settings, registry)
     key = '-H "Authorization: Bearer KEY" ' if settings.keys else ""
     with connect(), contextlib.suppress(KeyboardInterrupt):
         for number in (signal.SIGINT, signal.SIGTERM):  # after connecting, which installs Ray's own handlers

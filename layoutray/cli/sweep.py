@@ -17,6 +17,7 @@ from layoutray.errors import InputError, LayoutrayError
 from layoutray.report import png
 from layoutray.store import sources
 from layoutray.store.card import Card
+from layoutray.store.output_lock import working_on
 from layoutray.tracking import metric_names, runs
 from layoutray.tracking.runs import Run
 
@@ -40,21 +41,23 @@ class SweepOptions(TrialJobOptions):
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("sweep", arguments, SweepOptions)
     key, values = _key_and_values(chosen.over)
+    tracked_training.check_tracking(chosen.tracking_uri, chosen.register)
     planned = trials.planned(chosen, [[assignment(key, value)] for value in values])
-    if chosen.dry_run:
-        return trials.show_plan(planned, chosen)
     examples = planned[0].job.examples
     if not Card.read(examples).examples.get("dev"):
         raise InputError(f"{examples} has no dev examples to compare trials on; encode pages that have a dev split")
     waiting = trials.check(planned)
-    trials.claim(chosen.out, {"over": key}, "a sweep over another key")
-    parent = trials.open_whole(planned, chosen, [f"{key}=*"])
-    with parent.failed_on_error():
-        results = trials.train(planned, waiting, parent, chosen)
-        tried = best_first([*zip(values, results, strict=True)])
-        _show(tried, key, parent)
-    parent.finish()
-    _report(*tried[0], key, chosen)
+    if chosen.dry_run:
+        return trials.show_plan(planned, chosen)
+    with working_on(sources.absolute(chosen.out)):
+        trials.claim(chosen.out, {"over": key}, "a sweep over another key")
+        parent = trials.open_whole(planned, chosen, [f"{key}=*"])
+        with parent.failed_on_error():
+            results = trials.train(planned, waiting, parent, chosen)
+            tried = best_first([*zip(values, results, strict=True)])
+            _show(tried, key, parent)
+        parent.finish()
+        _report(*tried[0], key, chosen)
     return 0
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import options
 from layoutray.cli.shared.options import JobOptions, option
 from layoutray.cli.verbs import needs_extra
 
@@ -84,12 +84,8 @@ def _main(verb: str, arguments: Sequence[str] | None) -> int:
     chosen = options.given(verb, arguments, TrainOptions)
     # Imported here because Ray, PyTorch and MLflow take seconds, for which `--help` shall not wait.
     from layoutray.cli.shared import tracked_training
-    from layoutray.recipe import recipes
-    from layoutray.store import sources
 
     if chosen.dry_run:
-        where = {"examples": sources.absolute(chosen.examples), "checkpoint": sources.absolute(chosen.out)}
-        plan = {**where, "init": chosen.init, "workers": chosen.workers}
-        return terminal.show_plan(recipes.load(chosen.recipe, chosen.overrides), plan)
+        return tracked_training.show_plan(chosen)
     tracked_training.train(chosen)
     return 0

@@ -75,6 +75,9 @@ VERBS = {
         "Write each document as a PDF file with its own pictures and invisible words.",
         ".export.documents:searchable_pdf",
     ),
+    "picture answers": Verb(
+        "Draw the values that a model has found on the pages of a document.", ".picture.answers:main"
+    ),
     "picture reliability": Verb("Draw the accuracy of a checkpoint over its confidence.", ".picture.reliability:main"),
     "picture words": Verb(
         "Draw the words of pages with boxes, confidences and reading order, to judge OCR.", ".picture.words:main"
@@ -87,7 +90,7 @@ GROUPS = {
     "dead-letters": "List, show and retry pages and documents that failed.",
     "export": "Write pages, or a checkpoint, in the format of another program.",
     "keys": "Create, list and revoke the keys of the endpoint.",
-    "picture": "Draw recognised words and reliability diagrams.",
+    "picture": "Draw answers, recognised words and reliability diagrams.",
 }
 """Summaries of the groups."""
 
@@ -98,7 +101,7 @@ EXTRAS: Mapping[str, Sequence[str]] = {
     "train": (
         *("train", "synthesize", "encode", "pretrain", "finetune", "sweep", "learning-curve", "compare"),
         *("evaluate", "calibrate", "select", "promote", "export huggingface", "export label-studio"),
-        *("picture reliability", "picture words"),
+        *("picture answers", "picture reliability", "picture words"),
     ),
     "serve": ("review", "serve", "keys create", "keys list", "keys revoke"),
     "all": ("demo",),

@@ -73,7 +73,7 @@ def encode(
             f"[filters] refuse single pages, but task {recipe.task.name} reads whole documents; remove [filters]"
         )
     data_sets = tuple(map(DataSet, folders))
-    splits, lengths = _count_pages(data_sets)
+    splits, lengths = count_pages(data_sets)
     if not splits["train"]:
         raise InputError(f"no page of {', '.join(folders)} is in train; set dev_share and test_share when ingesting")
     output = EncodeOutput(out)
@@ -109,7 +109,7 @@ def encoding_settings(recipe: Recipe) -> dict[str, Any]:
     return {key: settings[key] for key in ("task", "tokenizer", "filters", "max_length")}
 
 
-def _count_pages(data_sets: Sequence[DataSet]) -> tuple[Counter[str], dict[str, int]]:
+def count_pages(data_sets: Sequence[DataSet]) -> tuple[Counter[str], dict[str, int]]:
     """Number of pages of each split, and of each shard by URI."""
     splits, lengths = Counter[str](), dict[str, int]()
     for data_set in data_sets:

@@ -29,7 +29,7 @@ from layoutray.prepare.opened_before import OpenedBefore
 from layoutray.prepare.output import Done, Output
 from layoutray.prepare.page_tasks import OpenedDocument, Plan
 from layoutray.prepare.plan import make_plan
-from layoutray.prepare.recognise import ATTEMPTS, make_word_source, open_document
+from layoutray.prepare.recognise import ATTEMPTS, check_engine, make_word_source, open_document
 from layoutray.prepare.record_codecs import DOCUMENT_REF, OPENED_DOCUMENT, from_table, reference_key
 from layoutray.readers import DocumentRef
 from layoutray.recipe.ingest import IngestRecipe
@@ -51,22 +51,28 @@ def ingest(
 ) -> Manifest:
     """Ingest the documents below `root` into the data set `out`, and return its manifest (also in `out/manifest.json`).
 
+    Starts Ray, or joins a cluster, only for reading pages: what is wrong with recipe or source is found before.
+
     Args:
         limit: largest number of documents.
         workers: number of worker processes; default: one for each core of the cluster.
 
     Raises:
         InputError: if there is no document to ingest.
+        MissingDependencyError: if the OCR engine lacks a language or model.
         SchemaError: if `out` contains tables of another kind.
         OSError: if `out` cannot be written. Committed shards stay, and the next run processes the missing pages.
     """
     started = time.monotonic()
-    workers = workers or num_workers()
+    if recipe.words == "ocr":
+        check_engine(recipe.recognition)
     output = Output(out)
     output.clear_half_written()
     done = output.done()
     plan = plan_ingest(root, recipe, limit=limit, output=output, workers=workers, progress=progress)
-    pages = run_plan(plan, done, output, recipe, workers, progress)
+    with connect(gpus=0):
+        workers = workers or num_workers()
+        pages = run_plan(plan, done, output, recipe, workers, progress)
     manifest = make_manifest(root, output, plan, recipe, IngestRun(pages, time.monotonic() - started, workers))
     manifest.write(out)
     return manifest
@@ -135,7 +141,7 @@ def _opened(
             for reference in references:
                 yield open_document(words, reference)
         return
-    with connect():
+    with connect(gpus=0):
         workers = workers or num_workers()
         for table in _mapped(references, DocumentOpener, recipe, workers, _DOCUMENTS_PER_BATCH):
             yield from from_table(table, OPENED_DOCUMENT)

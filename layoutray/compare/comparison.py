@@ -112,6 +112,8 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """Which recipe is the best, or that the data cannot tell."""
+        if not self.f1[self.best].value:
+            return f"No recipe finds a value: each {self.metric} is 0. Train longer, or label more documents."
         if not self.undecided:
             return f"{self.best} is the best: its {self.metric} is higher than that of each other recipe beyond chance."
         return (

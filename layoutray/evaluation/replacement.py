@@ -18,6 +18,8 @@ from layoutray.metrics.item_counts import ItemCounts, count_items, summed
 from layoutray.tasks import document_fields_of
 
 CONFIDENCE = 0.95
+_FEWEST = 5
+"""Documents. Of fewer, all may be equally good by chance: 0.5 to the power of 5 is the first below 5 %."""
 
 _CountsByName = Mapping[str, ItemCounts]
 """The counts of one document, by the name of a field or the type of an entity."""
@@ -58,8 +60,11 @@ class Replacement:
 
         The documents must show that its F1 of all items is lower by less than `margin`: the interval of the difference
         begins above -`margin`. They must not show that it is worse at any field; the probability that they seem to
-        show this of any field, although no field is worse, is at most 5 % (Bonferroni).
+        show this of any field, although no field is worse, is at most 5 % (Bonferroni). Resamples of few documents, or
+        of none that is answered, are all alike and show nothing.
         """
+        if self.documents < _FEWEST:
+            return [f"{self.documents} labelled documents show nothing; give at least {_FEWEST}"]
         objections = [
             f"{name} is worse: F1 {one.candidate:.3f} after {one.champion:.3f}, {_shown(one.difference)}"
             for name, one in self.by_name.items()
@@ -71,6 +76,10 @@ class Replacement:
                 f"{self.documents} documents do not show that F1 of all items falls by less than {margin:g}: "
                 f"{self.overall.candidate:.3f} after {self.overall.champion:.3f}, {_shown(self.overall.difference)}; "
                 "label more documents, or give a larger --margin",
+            )
+        if not objections and not self.overall.candidate:
+            objections.append(
+                f"the candidate finds no value in {self.documents} documents: its F1 is 0; train it longer"
             )
         return objections
 

@@ -114,9 +114,19 @@ def picture_url(uri: str, root: str, prefix: str) -> str:
     local, served = sources.local_path(uri), sources.local_path(root)
     if local is None:
         return uri
-    if served is None or not local.is_relative_to(served):
-        raise InputError(f"picture {uri} is not below {root}; set --root to the folder that Label Studio serves")
-    return prefix + quote(os.fsencode(local.relative_to(served)))
+    if served is None or not (is_below(uri, root)):
+        common = f", e.g. {os.path.commonpath((local, served))}" if served else ""
+        raise InputError(
+            f"picture {uri} is not below {root}; give --root a folder that has both{common}, "
+            "and let Label Studio serve it"
+        )
+    return prefix + quote(os.fsencode(local.resolve().relative_to(served.resolve())))
+
+
+def is_below(uri: str, root: str) -> bool:
+    """Whether a local file or folder is in the local folder `root`, whatever links lead to them."""
+    local, served = sources.local_path(uri), sources.local_path(root)
+    return local is not None and served is not None and local.resolve().is_relative_to(served.resolve())
 
 
 def _split(page: Page, entities: Sequence[LabelledSpan]) -> tuple[Page, list[LabelledSpan]]:

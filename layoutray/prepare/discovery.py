@@ -6,6 +6,7 @@ from fnmatch import fnmatch
 
 from layoutray import readers
 from layoutray.errors import InputError
+from layoutray.prepare.recognise import check_engine
 from layoutray.prepare.record_codecs import DOCUMENT_REF
 from layoutray.readers import DocumentRef
 from layoutray.recipe.ingest import IngestRecipe
@@ -58,6 +59,13 @@ def find_documents(root: str, recipe: IngestRecipe, limit: int | None = None) ->
             "ingest the set with words = 'annotation'"
         )
     return FoundDocuments(references, splits, without_picture)
+
+
+def check_source(root: str, recipe: IngestRecipe) -> None:
+    """Raise InputError if there is no document below `root`, MissingDependencyError if the OCR engine lacks a part."""
+    next(iter(readers.load(recipe.reader).discover(root)), None)
+    if recipe.words == "ocr":
+        check_engine(recipe.recognition)
 
 
 def apply_measured_split(reference: DocumentRef, recipe: IngestRecipe) -> DocumentRef | None:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from layoutray.document import Document, Page
 from layoutray.prepare.page_tasks import PageTask, Plan
 from layoutray.prepare.record_codecs import PAGE_TASK
-from layoutray.store import codec, shards
+from layoutray.store import codec, shards, sources
 from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS, PAGES
@@ -30,7 +30,7 @@ class Done:
     """Pages that earlier runs have processed.
 
     Attributes:
-        pages: page id → split.
+        pages: page ids of the pages that have a row.
         dead: page ids of the pages that failed.
     """
 
@@ -38,7 +38,7 @@ class Done:
     dead: SpilledDict[str]
 
     def __contains__(self, task: PageTask) -> bool:
-        return self.pages.get(task.page_id) == task.reference.split or task.page_id in self.dead
+        return task.page_id in self.pages or task.page_id in self.dead
 
     def remaining_pages(self, plan: Plan) -> SpilledList[PageTask]:
         """The page tasks of `plan` that no earlier run has processed."""
@@ -54,9 +54,9 @@ class Output(DataSet):
     def done(self) -> Done:
         """Pages that the folder contains. Raises SchemaError if it contains another kind of table."""
         done = Done(SpilledDict(TEXT), SpilledDict(TEXT))
-        for table in scan_existing(self.pages, PAGES, ["page_id", "split"]):
-            for page_id, split in zip(table["page_id"].to_pylist(), table["split"].to_pylist(), strict=True):
-                done.pages[page_id] = split
+        for table in scan_existing(self.pages, PAGES, ["page_id"]):
+            for page_id in table["page_id"].to_pylist():
+                done.pages[page_id] = ""
         for table in scan_existing(self.dead_letters, DEAD_LETTERS, ["page_id"]):
             for page_id in filter(None, table["page_id"].to_pylist()):
                 done.dead[page_id] = ""
@@ -95,14 +95,15 @@ class Output(DataSet):
             shards.write(letters_table, self.dead_letters, name)
 
     def reconcile(self, plan: Plan) -> None:
-        """Make the folder agree with `plan`: remove superseded and repeated rows, write the documents.
+        """Make the folder agree with `plan`: move rows to their splits, remove superseded ones, write the documents.
 
         Rows of documents that are not in the plan, from an earlier run over other files, stay.
         """
         ids_and_sources = chain.from_iterable((document.doc_id, document.source) for document in plan.documents)
         planned = spilled_set(chain(ids_and_sources, (duplicate.source for duplicate in plan.duplicates)))
         splits = splits_of(plan.page_tasks)
-        pages = _prune(self.pages, PAGES, lambda row: splits.get(row["page_id"]) == row["split"], planned)
+        _move(self.pages, splits)
+        pages = _prune(self.pages, PAGES, lambda row: row["page_id"] in splits, planned)
         # A page that failed in one run and worked in another is a page. Every run tries to open unopened documents.
         unopened = spilled_set(chain((letter.source for letter in plan.letters), plan.without_picture))
         _prune(
@@ -141,6 +142,19 @@ def scan_existing(
 ) -> Iterator[pa.Table]:
     """Columns of a folder of shards, one batch of rows at a time; nothing if there are no shards."""
     return shards.scan(folder, schema, columns, filter) if shards.shards(folder) else iter(())
+
+
+def _move(folder: str, splits: SpilledDict[str]) -> None:
+    """Write the planned split into the rows of a folder of pages that have another one."""
+    for uri, table in shards.read_each(folder, PAGES, ["page_id", "split"]) if shards.shards(folder) else ():
+        before = table["split"].to_pylist()
+        pairs = zip(table["page_id"].to_pylist(), before, strict=True)
+        after = [splits.get(page_id) or split for page_id, split in pairs]
+        if after != before:
+            rows = shards.read(uri, PAGES)
+            place = rows.schema.get_field_index("split")
+            moved = rows.set_column(place, rows.schema.field(place), pa.array(after, rows.schema.field(place).type))
+            shards.write(moved, folder, sources.name(uri))
 
 
 def _prune(

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from layoutray import config
 from layoutray.prepare.page_tasks import Duplicate, OpenedDocument, PageTask, Plan
@@ -15,6 +15,8 @@ from layoutray.store.spilled import JSON, SpilledDict, SpilledList
 
 _NOT_IN_IDENTITY = ("only", "splits", "measured", "pages_per_shard")
 """Recipe keys that do not change the content of a PAGES row."""
+_SPLITTING = ("dev_share", "test_share", "split_by")
+"""Further such keys. The hash has their defaults, as earlier versions had their values in it."""
 _SPLIT_RANK = {"test": 0, "dev": 1, "train": 2}
 """Of several copies of a document, the copy in the split of lowest rank is used, so test does not leak into train."""
 
@@ -22,12 +24,13 @@ _SPLIT_RANK = {"test": 0, "dev": 1, "train": 2}
 def settings_hash(recipe: IngestRecipe) -> str:
     """Short hash of all settings in `recipe` that decide the content of a PAGES row.
 
-    Settings that select documents or group pages into shards are left out. So are the settings that assign splits,
-    because an existing row is compared with its planned split.
+    Settings that select documents or group pages into shards do not count. Nor do the settings that assign splits: a
+    row whose split is another one now is moved.
     """
     # Through the recipe's types: Python code may pass 0 where a recipe file gives 0.0, which is the same setting.
     typed = config.build(IngestRecipe, config.to_dict(recipe))
-    values = {key: value for key, value in config.to_dict(typed).items() if key not in _NOT_IN_IDENTITY}
+    plain = replace(typed, **{one.name: one.default for one in fields(typed) if one.name in _SPLITTING})
+    values = {key: value for key, value in config.to_dict(plain).items() if key not in _NOT_IN_IDENTITY}
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -11,7 +11,8 @@ from typing import Protocol, Self, TypeVar
 
 from layoutray import readers
 from layoutray.document import Page, Word
-from layoutray.errors import DocumentError, Reason, as_document_error
+from layoutray.errors import DocumentError, MissingDependencyError, Reason, as_document_error
+from layoutray.ocr import engines
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
 from layoutray.prepare.align import label_by_area, transfer_tags
@@ -45,6 +46,18 @@ class WordSource(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *reason: object) -> None: ...
+
+
+def check_engine(recognition: Recognition) -> None:
+    """Raise MissingDependencyError if the OCR engine is installed, and a language or model of `recognition` is not.
+
+    Pages with a text layer need no engine, so that a missing one is an error of the first page that does.
+    """
+    try:
+        engines.load(recognition.engine).version(recognition.settings)
+    except MissingDependencyError as error:
+        if not isinstance(error.__cause__, ImportError):
+            raise
 
 
 class AnnotationWordSource:

@@ -12,7 +12,7 @@ from layoutray.errors import ApiError
 from layoutray.review.pictures import PagePictures
 from layoutray.review.schema import Save, shown_correction, shown_review
 from layoutray.review.sessions import Session, Sessions
-from layoutray.review.store import ConflictError, Entry, ReviewStore
+from layoutray.review.store import ConflictError, Entry, ReviewStore, UnseenError
 
 _DOCUMENT = "/documents/{number}"
 _NEVER_CHANGES = {"Cache-Control": "private, max-age=3600"}
@@ -57,7 +57,7 @@ class DocumentRoutes:
         return shown_review(review) | {"pages": pages}
 
     def save(self, request: Request, number: int, body: Save) -> dict[str, Any]:
-        """Store the values of a document; 409 when somebody else has been faster."""
+        """Store the values of a document; 409 after a conflict, 422 if it cannot be finished."""
         session: Session = request.state.session
         self._own(request, number)
         self._check_words(number, body)
@@ -67,6 +67,9 @@ class DocumentRoutes:
         except ConflictError as error:
             message = f"the document has changed since revision {body.revision}; load it and save again"
             raise ApiError(409, "conflict", message) from error
+        except UnseenError as error:
+            message = f"the document cannot be finished: {error}; confirm, change or remove each of them"
+            raise ApiError(422, "not_looked_at", message) from error
         entry = self._own(request, number)
         return {"revision": entry.revision, "state": entry.state}
 

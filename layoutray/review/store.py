@@ -143,6 +143,10 @@ class ConflictError(Exception):
     """Somebody else has saved the document since the revision from which this save was made."""
 
 
+class UnseenError(Exception):
+    """A document cannot be finished while values need a look: finished documents are truth."""
+
+
 class ReviewStore:
     """The documents in one file.
 
@@ -210,6 +214,7 @@ class ReviewStore:
 
         Raises:
             ConflictError: when the document has another revision.
+            UnseenError: when the document is to be finished and values need a look.
         """
         now = self.review(number)
         if now is None or now.entry.revision != revision:
@@ -221,6 +226,8 @@ class ReviewStore:
         ids = [value.id for value in now.values]
         order = {value_id: position for position, value_id in enumerate(dict.fromkeys([*ids, *(v.id for v in values)]))}
         looks, doubtful = doubt(now.said, {**{v.id: v for v in now.values}, **{v.id: v for v in values}}.values())
+        if done and looks:
+            raise UnseenError(f"{looks} values still need a look")
         state: DocumentState = "done" if done else "open" if looks or not order else "accepted"
         with self.database.transaction() as database:
             updated = database.exec_driver_sql(_UPDATE, (state, looks, doubtful, number, revision))

@@ -1,6 +1,7 @@
 """Finished documents as truth: their pages with tags, their values, and where both come from.
 
 A document is truth only when a person has finished it: in an unfinished one, a word without a value may have one.
+Earlier versions have finished documents with values that nobody had looked at; these are left out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +35,7 @@ def finished(store: ReviewStore, owner: str | None) -> Iterator[dict[str, Any]]:
             break
     for number in sorted(numbers, reverse=True):  # the latest answers of a document first
         review = store.review(number)
-        if review is None or review.entry.doc_id in seen:
+        if review is None or review.entry.looks or review.entry.doc_id in seen:
             continue
         seen.add(review.entry.doc_id)
         log = store.corrections(number)

@@ -13,6 +13,7 @@ from layoutray.serving.options import Option, option
 MEASURE_SECONDS = 1.0
 """How often the queue is measured, to decide on the number of replicas."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_LAST_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +155,8 @@ class ServeSettings:
     audit: str = option("", "append a line of JSON for each document: who, what, outcome", metavar="FILE", is_path=True)
 
     def __post_init__(self) -> None:
+        if not 0 <= self.port <= _LAST_PORT:
+            raise InputError(f"port is {self.port}; it must be from 0 to {_LAST_PORT}")
         for name in ("ocr_replicas", "model_replicas", "batch_size", "beams"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from layoutray.errors import DocumentError, InputError
-from layoutray.store import shards, sources
+from layoutray.store import folder_kind, shards, sources
 
 CARD = "dataset.json"
 """File name of the card, in the folder of the EXAMPLES data set. `encode` writes it last."""
@@ -54,8 +54,9 @@ class Card:
         try:
             values: dict[str, Any] = json.loads(sources.read_bytes(sources.join(folder, CARD)))
         except DocumentError as error:
+            found = folder_kind.found_at(str(folder)) or f"{CARD} is missing"
             raise InputError(
-                f"{folder} is not an EXAMPLES data set ({CARD} is missing); create one with `layoutray encode`"
+                f"{folder} is not an EXAMPLES data set: {found}; create one with `layoutray encode`"
             ) from error
         for name in ("labels", "sources", "documents"):
             values[name] = tuple(values.get(name, ()))

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from layoutray.document import Document, Page
 from layoutray.errors import SchemaError
-from layoutray.store import codec, shards, sources
+from layoutray.store import codec, folder_kind, shards, sources
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS, PAGES
 
@@ -69,7 +69,7 @@ class DataSet:
                 f"give the folder of the data set, {parent or '.'}"
             )
         raise SchemaError(
-            f"{self.folder} is not a data set: it does not contain `pages`; "
+            f"{self.folder} is not a data set: {folder_kind.found_at(self.folder) or 'it does not contain `pages`'}; "
             "give a folder that `layoutray ingest` or `layoutray mix` has written"
         )
 
@@ -112,3 +112,8 @@ class DataSet:
         uri = sources.join(self.folder, _MIX_SUMMARY)
         if sources.exists(uri):
             shards.remove([uri])
+
+
+def is_ingested(folder: str) -> bool:
+    """Whether `ingest` has completed a data set in `folder`; else it is a folder of files, or anything else."""
+    return sources.exists(DataSet(folder).manifest)

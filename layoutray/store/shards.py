@@ -71,6 +71,12 @@ def write_bytes(data: pa.Buffer | bytes, folder: str, name: str) -> str:
     return sources.join(folder, name)
 
 
+def write_file(data: bytes, uri: str) -> str:
+    """Write a file at a path or address, replacing it as a whole. Returns its URI."""
+    folder, _, name = sources.absolute(uri).rpartition("/")
+    return write_bytes(data, folder, name)
+
+
 def write_together(contents: Mapping[str, pa.Buffer | bytes], folder: str) -> None:
     """Replace several files that belong together. The last one is written last: if it exists, the set is complete.
 

@@ -63,7 +63,7 @@ def local_path(uri: str) -> Path | None:
     """The absolute local path of `uri`; None for an address in an object store."""
     if uri.startswith("file://"):
         return Path(os.fsdecode(unquote_to_bytes(uri.removeprefix("file://"))))
-    return None if "://" in uri else Path(uri).absolute()
+    return None if "://" in uri else _absolute(Path(uri))
 
 
 def local_uri(path: Path) -> str:
@@ -91,8 +91,11 @@ def name(uri: str) -> str:
 
 
 def absolute(uri: str) -> str:
-    """`uri` as an absolute path or address, for processes with another working folder, such as Ray's workers."""
-    return uri if "://" in uri or uri.startswith("models:/") else str(Path(uri).absolute())
+    """`uri` as an absolute path or address, for processes with another working folder, such as Ray's workers.
+
+    A path has no `..`, so that two paths of one file are equal unless they lead through a link.
+    """
+    return uri if "://" in uri or uri.startswith("models:/") else str(_absolute(Path(uri)))
 
 
 def exists(uri: str) -> bool:
@@ -176,6 +179,11 @@ def remove_folder(uri: str) -> None:
 def content_id(data: bytes) -> str:
     """Identity of a document: SHA-256 of its bytes, in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
+
+
+def _absolute(path: Path) -> Path:
+    """`a/link/../b` is not `a/b`, so that a path with `..` is resolved; others keep their links, as users know them."""
+    return path.resolve() if ".." in path.parts else path.absolute()
 
 
 def _open_object(uri: str) -> Any:

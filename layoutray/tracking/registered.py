@@ -8,8 +8,7 @@ MLflow is imported only for `models:/`, because a node that reads its checkpoint
 
 import hashlib
 import json
-from collections.abc import Generator
-from contextlib import contextmanager
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +16,10 @@ from urllib.parse import quote, urlsplit
 
 from layoutray import start
 from layoutray.checkpoint import Fetch
-from layoutray.errors import InputError, MissingDependencyError
+from layoutray.errors import InputError, TrackingError
 from layoutray.store import sources
 from layoutray.store.local_copies import local_copy
+from layoutray.tracking import client, stores
 from layoutray.tracking.stores import absolute, without_password
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ CANDIDATE = "candidate"
 FORMER = "layoutray.former_champions"
 """Tag of a registered model: a JSON list of version numbers, the last champion at the end."""
 _MODELS = "models:/"
+_UNKNOWN = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")
+"""Codes of MLflow for a model, version or alias that does not exist."""
+_NOT_IN_NAMES = re.compile("[/:@]")
 
 
 def resolve(model: str, uri: str) -> str:
@@ -46,19 +49,31 @@ def resolve(model: str, uri: str) -> str:
         process that needs the files calls `fetch`.
 
     Raises:
-        InputError: if the registry does not have the model.
+        TrackingError: if the registry does not answer, or does not have the model.
     """
     if model == start.NAME or start.is_resolved(model):
         return start.resolved() if model == start.NAME else model
     if not model.startswith(_MODELS):
         return sources.absolute(model)
-    name, separator, alias = model.removeprefix(_MODELS).partition("@")
-    with refused(model, uri):
-        client = _client(uri)
+    stores.check_exists(absolute(uri))
+    named, separator, alias = model.removeprefix(_MODELS).partition("@")
+    name, _, number = named.partition("/")
+    mlflow = client.connect(uri)
+    try:
         if separator:
-            return f"{_MODELS}{name}/{client.get_model_version_by_alias(name, alias).version}"
-        name, _, number = name.partition("/")
-        return f"{_MODELS}{name}/{client.get_model_version(name, number).version}"
+            return f"{_MODELS}{name}/{mlflow.get_model_version_by_alias(named, alias).version}"
+        return f"{_MODELS}{name}/{mlflow.get_model_version(name, number).version}"
+    except TrackingError as error:
+        if error.code not in _UNKNOWN:
+            raise
+        what = f"MLflow at {without_password(uri)} cannot provide {model}"
+        raise TrackingError(f"{what}: {_known(mlflow, name)}", error.code) from None
+
+
+def check_name(name: str) -> None:
+    """Raise InputError if no model can be registered as `name`."""
+    if not name.strip() or _NOT_IN_NAMES.search(name) or name.strip(".") == "":
+        raise InputError(f"{name!r} cannot be the name of a registered model; give one without / : and @")
 
 
 def has_alias(model: str) -> bool:
@@ -86,14 +101,14 @@ def fetch(resolved: str, uri: str) -> str:
     if not resolved.startswith(_MODELS):
         return resolved
     name, _, number = resolved.removeprefix(_MODELS).partition("/")
-    with refused(resolved, uri):
-        address = _client(uri).get_model_version_download_uri(name, number)
-        if address.startswith("s3://"):
-            return address
-        local = sources.local_path(address) if urlsplit(address).scheme in ("", "file") else None
-        if local is not None and local.is_dir():
-            return str(local)
-        digest = hashlib.sha256(f"{without_password(absolute(uri))} {address}".encode()).hexdigest()[:12]
+    address = client.connect(uri).get_model_version_download_uri(name, number)
+    if address.startswith("s3://"):
+        return address
+    local = sources.local_path(address) if urlsplit(address).scheme in ("", "file") else None
+    if local is not None and local.is_dir():
+        return str(local)
+    digest = hashlib.sha256(f"{without_password(absolute(uri))} {address}".encode()).hexdigest()[:12]
+    with client.translated(uri, f"download {resolved}"):
         return str(local_copy(f"{quote(name, safe='')}-{number}-{digest}", partial(_download, address, uri)))
 
 
@@ -110,14 +125,13 @@ def checkpoint_folder(model: str, uri: str) -> tuple[str, str]:
 
 def promote(name: str, version: str, uri: str) -> None:
     """Make `version` the champion of model `name`. Raises InputError when the registry refuses."""
-    with refused(f"models:/{name}", uri):
-        client = _client(uri)
-        present, former = _champions(client, name)
-        if present == version:
-            return
-        if present:
-            client.set_registered_model_tag(name, FORMER, json.dumps([*former, present]))
-        client.set_registered_model_alias(name, CHAMPION, version)
+    mlflow = client.connect(uri)
+    present, former = _champions(mlflow, name)
+    if present == version:
+        return
+    if present:
+        mlflow.set_registered_model_tag(name, FORMER, json.dumps([*former, present]))
+    mlflow.set_registered_model_alias(name, CHAMPION, version)
 
 
 def rollback(name: str, uri: str) -> tuple[str, str]:
@@ -129,49 +143,43 @@ def rollback(name: str, uri: str) -> tuple[str, str]:
     Raises:
         InputError: when there is no former champion, or the registry refuses.
     """
-    with refused(f"models:/{name}", uri):
-        client = _client(uri)
-        present, former = _champions(client, name)
-        if not former:
-            raise InputError(f"no version of {name} was champion before the present one; move the alias in MLflow")
-        client.get_model_version(name, former[-1])
-        client.set_registered_model_alias(name, CHAMPION, former[-1])
-        client.set_registered_model_tag(name, FORMER, json.dumps(former[:-1]))
+    stores.check_exists(absolute(uri))
+    mlflow = client.connect(uri)
+    present, former = _champions(mlflow, name)
+    if not former:
+        raise InputError(f"no version of {name} was champion before the present one; move the alias in MLflow")
+    mlflow.get_model_version(name, former[-1])
+    mlflow.set_registered_model_alias(name, CHAMPION, former[-1])
+    mlflow.set_registered_model_tag(name, FORMER, json.dumps(former[:-1]))
     return present, former[-1]
 
 
-def _champions(client: "MlflowClient", name: str) -> tuple[str, list[str]]:
+def _champions(mlflow: "MlflowClient", name: str) -> tuple[str, list[str]]:
     """The present champion of a model, empty if there is none, and the former ones.
 
     The tag ends in the present champion where a process was killed between the two calls that change tag and alias.
     """
-    model = client.get_registered_model(name)
+    try:
+        model = mlflow.get_registered_model(name)
+    except TrackingError as error:
+        if error.code not in _UNKNOWN:
+            raise
+        raise TrackingError(f"there is no registered model {name!r}: {_known(mlflow, name)}", error.code) from None
     present, former = str(model.aliases.get(CHAMPION, "")), list[str](json.loads(model.tags.get(FORMER, "[]")))
     while former and former[-1] == present:
         former.pop()
     return present, former
 
 
-@contextmanager
-def refused(model: str, uri: str) -> Generator[None]:
-    """Raise InputError for MLflow's exceptions, whose messages may contain a password.
-
-    Also raises MissingDependencyError if MLflow is not installed.
-    """
-    try:
-        from mlflow.exceptions import MlflowException
-    except ModuleNotFoundError as error:
-        raise MissingDependencyError.of_extra(model, "tracking", error) from error
-    try:
-        yield
-    except MlflowException as error:
-        raise InputError(f"MLflow at {without_password(uri)} cannot provide {model}: {error.error_code}") from None
-
-
-def _client(uri: str) -> "MlflowClient":
-    from mlflow.tracking import MlflowClient
-
-    return MlflowClient(tracking_uri=uri)
+def _known(mlflow: "MlflowClient", name: str) -> str:
+    """What there is instead of a model that was not found, and how to name it."""
+    models = {one.name: one for one in mlflow.search_registered_models()}
+    if name not in models:
+        known = f"the registered models are {', '.join(models)}" if models else "no model is registered"
+        return f"{known} there; another store is named by --tracking-uri"
+    aliases: dict[str, str] = models[name].aliases
+    named = ", ".join(f"{_MODELS}{name}@{alias} (version {version})" for alias, version in aliases.items())
+    return f"give {named or 'an alias'}, or a version as in {_MODELS}{name}/1"
 
 
 def _download(address: str, uri: str, folder: Path) -> Path:

@@ -16,15 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
-from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
 from PIL import Image
 
 from layoutray import checkpoint
-from layoutray.errors import InputError
+from layoutray.errors import TrackingError
 from layoutray.store import shards, sources
-from layoutray.tracking import models, stores, views
+from layoutray.tracking import client, models, stores, views
 from layoutray.tracking.opening import DataUsed, command_tags, flat
 from layoutray.tracking.registered import CANDIDATE, CHAMPION
 from layoutray.tracking.stores import absolute, without_password
@@ -44,7 +43,7 @@ class Run:
 
     @property
     def client(self) -> MlflowClient:
-        return MlflowClient(tracking_uri=self.uri)
+        return client.connect(self.uri)
 
     @property
     def address(self) -> str:
@@ -62,7 +61,7 @@ class Run:
         inputs = [DatasetInput(dataset, [InputTag(MLFLOW_DATASET_CONTEXT, used.context)])]
         try:
             self.client.log_inputs(self.run_id, inputs)
-        except MlflowException:
+        except TrackingError:
             # Of runs that log the same new data set at once, the first creates it; the others fail once, then find it.
             self.client.log_inputs(self.run_id, inputs)
         return dataset
@@ -90,9 +89,9 @@ class Run:
 
     def last_steps(self) -> dict[str, int]:
         """The last logged step of each metric."""
-        client = self.client
+        mlflow = self.client
         histories = {
-            name: client.get_metric_history(self.run_id, name) for name in client.get_run(self.run_id).data.metrics
+            name: mlflow.get_metric_history(self.run_id, name) for name in mlflow.get_run(self.run_id).data.metrics
         }
         return {name: max(metric.step for metric in history) for name, history in histories.items()}
 
@@ -119,16 +118,16 @@ class Run:
 
         The first version also gets alias `champion`: there is none to compare it with.
         """
-        client = self.client
+        mlflow = self.client
         try:
-            client.create_registered_model(name)
-        except MlflowException as error:
-            if error.error_code != "RESOURCE_ALREADY_EXISTS":
+            mlflow.create_registered_model(name)
+        except TrackingError as error:
+            if error.code != "RESOURCE_ALREADY_EXISTS":
                 raise
-        version = models.register(client, self.run_id, name)
-        client.set_registered_model_alias(name, CANDIDATE, version)
-        if CHAMPION not in client.get_registered_model(name).aliases:
-            client.set_registered_model_alias(name, CHAMPION, version)
+        version = models.register(mlflow, self.run_id, name)
+        mlflow.set_registered_model_alias(name, CANDIDATE, version)
+        if CHAMPION not in mlflow.get_registered_model(name).aliases:
+            mlflow.set_registered_model_alias(name, CHAMPION, version)
         return version
 
     def note(self, folder: str | Path) -> None:
@@ -219,11 +218,11 @@ def create_run(
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     uri = absolute(uri)
     with stores.locked(uri):
-        client = MlflowClient(tracking_uri=uri)
-        experiment_id = views.find_or_create(client, experiment, stores.artifacts(uri))
+        mlflow = client.connect(uri)
+        experiment_id = views.find_or_create(mlflow, experiment, stores.artifacts(uri))
     nested = {"mlflow.parentRunId": parent.run_id} if parent else {}
-    run_id = client.create_run(experiment_id, run_name=name, tags={**tags, **nested}).info.run_id
-    client.log_batch(run_id, params=[Param(key, value) for key, value in flat(parameters).items()])
+    run_id = mlflow.create_run(experiment_id, run_name=name, tags={**tags, **nested}).info.run_id
+    mlflow.log_batch(run_id, params=[Param(key, value) for key, value in flat(parameters).items()])
     return Run(uri, run_id)
 
 
@@ -235,10 +234,10 @@ def claim(folder: str | Path, uri: str) -> dict[str, str]:
     """
     if key := _read_note(folder).get(_CLAIM):
         with stores.locked(absolute(uri)):
-            client = MlflowClient(tracking_uri=uri)
-            experiments = [known.experiment_id for known in client.search_experiments()]
-        for abandoned in client.search_runs(experiments, f"tags.`{_CLAIM}` = '{key}'"):
-            client.delete_run(abandoned.info.run_id)
+            mlflow = client.connect(uri)
+            experiments = [known.experiment_id for known in mlflow.search_experiments()]
+        for abandoned in mlflow.search_runs(experiments, f"tags.`{_CLAIM}` = '{key}'"):
+            mlflow.delete_run(abandoned.info.run_id)
     else:
         key = uuid.uuid4().hex
         _write_note(folder, {_CLAIM: key})
@@ -252,7 +251,7 @@ def noted(folder: str | Path, uri: str) -> Run | None:
         uri: of a server, with its password; used if the note names the same server.
 
     Raises:
-        InputError: if the server does not know the run.
+        TrackingError: if the server does not answer, or does not know the run.
     """
     note = _read_note(folder)
     if "run_id" not in note:
@@ -260,10 +259,13 @@ def noted(folder: str | Path, uri: str) -> Run | None:
     run = Run(absolute(uri) if without_password(absolute(uri)) == note["uri"] else note["uri"], note["run_id"])
     try:
         run.client.get_run(run.run_id)
-    except MlflowException as error:  # its message may contain a password
-        raise InputError(
-            f"MLflow at {without_password(run.uri)} does not know run {run.run_id}: {error.error_code}; "
-            f"delete {sources.join(folder, _NOTE)} if it is gone for good"
+    except TrackingError as error:
+        if not error.code:
+            raise
+        raise TrackingError(
+            f"MLflow at {without_password(run.uri)} does not know run {run.run_id}: {error.code}; "
+            f"delete {sources.join(folder, _NOTE)} if it is gone for good",
+            error.code,
         ) from None
     return run
 

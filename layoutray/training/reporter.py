@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -57,9 +57,13 @@ class CompositeReporter(Reporter):
 
 
 class ProgressBar(Reporter):
-    """A bar on a terminal; in a log, a line every five seconds and one for each evaluation and the last step."""
+    """A bar on a terminal; in a log, a line every five seconds and one for each evaluation and the last step.
 
-    def __init__(self, title: str) -> None:
+    Args:
+        hidden: metrics that are not shown.
+    """
+
+    def __init__(self, title: str, hidden: Collection[str] = ()) -> None:
         self._console = Console(stderr=True)
         self._title = title
         self._columns = (
@@ -73,6 +77,8 @@ class ProgressBar(Reporter):
         self._progress = Progress(*self._columns, console=self._console, disable=not self._console.is_terminal)
         self._task = self._progress.add_task(title, total=None, values="")
         self._last_line = 0.0
+        self._shown = {*_SHOWN} - {*hidden}
+        self._began, self._first = 0.0, 0
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -83,18 +89,24 @@ class ProgressBar(Reporter):
 
     def start(self, step: int, steps: int) -> None:
         self._progress.update(self._task, total=steps, completed=step)
+        self._began, self._first = time.monotonic(), step
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        text = "  ".join(f"{name} {value:.4g}" for name, value in values.items() if name in _SHOWN)
+        text = "  ".join(f"{name} {value:.4g}" for name, value in values.items() if name in self._shown)
         self._progress.update(self._task, completed=step, values=text)
         total = self._progress.tasks[0].total
         due = time.monotonic() - self._last_line > 5 or step == total or "dev.loss" in values or "dev.f1" in values
         if not self._console.is_terminal and due:
             self._last_line = time.monotonic()
-            self._console.print(
-                f"{self._title} {step}/{total:.0f}  {text}" if total else f"{self._title} {step}  {text}",
-                highlight=False,
-            )
+            of_total, left = (f"/{total:.0f}", self._left(step, total)) if total else ("", "")
+            self._console.print(f"{self._title} {step}{of_total}  {text}{left}", highlight=False)
+
+    def _left(self, step: int, total: float) -> str:
+        """The time that the other steps will take, by those since the start; empty if there are none of either."""
+        if not self._first < step < total:
+            return ""
+        seconds = (time.monotonic() - self._began) / (step - self._first) * (total - step)
+        return f"  about {seconds / 60:.0f} min left" if seconds >= 90 else f"  about {seconds:.0f} s left"
 
 
 class JsonLines(Reporter):

@@ -11,7 +11,7 @@ from layoutray.cli import encode, ingest, predict
 from layoutray.cli.export import label_studio
 from layoutray.document import Page
 from layoutray.errors import InputError
-from layoutray.store import codec, shards
+from layoutray.store import codec, shards, sources
 from layoutray.store.card import Card
 from layoutray.store.schema import PAGES
 from tests.cluster.checkpoints import save_untrained
@@ -169,9 +169,9 @@ def test_memory_does_not_grow_with_the_number_of_pages(tmp_path: Path) -> None:
     export(5, "first")  # imports and caches
     small, large = export(10, "small"), export(50, "large")
     assert large < 1.5 * small
-    sources = [task["data"]["layoutray"]["source"] for task in tasks_of(tmp_path / "large")]
-    assert len(sources) == 50
-    assert sources == sorted(sources)
+    order = [task["data"]["layoutray"]["source"] for task in tasks_of(tmp_path / "large")]
+    assert len(order) == 50
+    assert order == sorted(order)
 
 
 def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
@@ -185,3 +185,36 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
     assert label_studio.main([folder, str(tmp_path / "out"), "--labels", "total"]) == 0
     with pytest.raises(InputError, match="already holds tasks"):
         label_studio.main([folder, str(tmp_path / "out"), "--labels", "total"])
+
+
+def test_pictures_of_pdfs_are_where_label_studio_serves_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The walk of the README: documents in one folder, pages and tasks in another one."""
+    (tmp_path / "scans").mkdir()
+    file = tmp_path / "scans/a.pdf"
+    file.write_bytes(pdf(typed("total 12.50", x=72, y=700)))
+    made = dataclasses.replace(page("d", 1, word("x")), source=str(file), image=str(file))
+    folder = write_pages(tmp_path / "work/pages", [made])
+    monkeypatch.chdir(tmp_path / "work")
+    for out, root, drawn in (
+        ("tasks", "../scans", "../scans/.layoutray/pictures/d-1.png"),
+        ("again", str(tmp_path), "again/pictures/d-1.png"),
+        ("../scans/tasks", "../scans", "../scans/tasks/pictures/d-1.png"),
+    ):
+        call = [folder, out, "--labels", "total", "--root", root, "--url", "/d?="]
+        assert label_studio.main(call) == 0
+        (task,) = tasks_of(Path(out))
+        served = Path(root) / task["data"]["image"].removeprefix("/d?=")
+        assert served.resolve() == Path(drawn).resolve()
+        assert served.read_bytes()[:4] == b"\x89PNG"
+    assert [*sources.list_files(str(tmp_path / "scans"))] == [
+        *map(str, [file, *(tmp_path / "scans/tasks" / name for name in ("labels.xml", "pictures/d-1.png"))]),
+        str(tmp_path / "scans/tasks/tasks.json"),
+    ], "an ingest of the documents does not see the pictures"
+
+
+def test_a_picture_outside_of_the_root_is_named_with_a_root_that_helps(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    picture = tmp_path / "scans/a.png"
+    folder = write_pages(tmp_path / "pages", [dataclasses.replace(page("d", 1, word("x")), image=str(picture))])
+    with pytest.raises(InputError, match=f"a.png is not below .*give --root a folder that has both, e.g. {tmp_path},"):
+        label_studio.main([folder, str(tmp_path / "out"), "--labels", "x", "--root", str(tmp_path / "root")])

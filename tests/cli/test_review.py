@@ -62,6 +62,7 @@ def test_a_folder_of_answers_is_reviewed_and_becomes_truth(tmp_path: Path) -> No
             type_over(page, "total", "77.10")
             saved(page)
             page.keyboard.press("Control+Enter")
+            page.get_by_role("button", name="Confirm all and finish").click()
             expect(page.locator(".document h1")).to_have_text(re.compile("a.pdf|c.pdf"))
             page.keyboard.press("q")
             expect(page.get_by_text("1 correction since the latest version")).to_be_visible()
@@ -87,7 +88,8 @@ def test_a_review_goes_on_where_it_was(tmp_path: Path) -> None:
             client.headers["X-CSRF-Token"] = session["token"]
             assert client.get("/review/documents").json()["count"] == count
             document = client.get("/review/documents/1").json()
-            body = {"revision": document["revision"], "values": document["values"], "done": True}
+            seen = [value | {"state": "confirmed"} for value in document["values"]]
+            body = {"revision": document["revision"], "values": seen, "done": True}
             assert client.put("/review/documents/1", json=body).json() == {"revision": 1, "state": "done"}
 
 

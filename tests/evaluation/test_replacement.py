@@ -35,6 +35,16 @@ def test_too_few_documents_show_nothing() -> None:
     assert "difference +0.020 (95 % interval -0.030 to +0.070)" in reason
 
 
+def test_few_documents_and_models_that_find_nothing_are_equal_by_chance() -> None:
+    equal = ComparedF1(0.0, 0.0, Interval(0.0, 0.0, 0.0), 1.0)
+    assert Replacement(3, equal, {"date": equal}).objections(0.01) == [
+        "3 labelled documents show nothing; give at least 5"
+    ]
+    assert Replacement(4, SAME, {}).objections(0.01)
+    (reason,) = Replacement(40, equal, {"date": equal}).objections(0.01)
+    assert reason == "the candidate finds no value in 40 documents: its F1 is 0; train it longer"
+
+
 def test_a_field_that_is_worse_is_named_though_the_others_make_up_for_it() -> None:
     (reason,) = objections(SAME, date=SAME, total=WORSE)
     assert reason.startswith("total is worse: F1 0.600 after 0.900, difference -0.300")

@@ -83,9 +83,17 @@ def test_the_same_batch_again_replaces_itself(output: Output) -> None:
     assert dead(output) == [("id-b", "b.png")]
 
 
-def test_a_page_in_another_split_than_planned_is_not_done(output: Output) -> None:
-    commit(output, page_task("a"))
-    assert page_task("a", split="test") not in output.done()
+def test_a_page_in_another_split_than_planned_is_moved_and_not_read_again(output: Output) -> None:
+    commit(output, page_task("a"), page_task("b"))
+    moved = plan(page_task("a", split="test"), page_task("b"))
+    assert not output.done().remaining_pages(moved)
+    output.reconcile(moved)
+    rows = shards.read(output.pages, PAGES)
+    assert dict(zip(rows["page_id"].to_pylist(), rows["split"].to_pylist(), strict=True)) == {
+        "id-a": "test",
+        "id-b": "train",
+    }
+    assert [len(words) for words in rows["words"].to_pylist()] == [1, 1]
 
 
 def test_settling_changes_nothing_where_all_is_right(output: Output) -> None:

@@ -91,6 +91,8 @@ def test_a_page_is_another_one_under_other_settings_but_not_in_other_shards() ->
     other = dataclasses.replace(RECIPE, recognition=Recognition(profile="fast"))
     sharded = dataclasses.replace(RECIPE, pages_per_shard=7)
     assert settings_hash(RECIPE) == settings_hash(sharded) != settings_hash(other)
+    moved = dataclasses.replace(RECIPE, dev_share=0.3, test_share=0.2, split_by="(.+)_[0-9]+")
+    assert settings_hash(RECIPE) == settings_hash(moved)
     assert settings_hash(IngestRecipe(reader="folder", dev_share=0)) == settings_hash(RECIPE)
     settings = [settings_hash(recipe) for recipe in (RECIPE, other)]
     ids = {page_id(*parts) for parts in itertools.product(("a", "b"), (1, 12), ("", "1f"), settings)}

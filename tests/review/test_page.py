@@ -127,6 +127,34 @@ def test_values_and_rows_are_added_and_removed(page: Page, served: Served, docum
     assert {"added", "removed"} <= {one.action for one in served.store.corrections(document)}
 
 
+def test_finishing_asks_about_values_that_nobody_looked_at(page: Page, served: Served, document: int) -> None:
+    before = served.store.review(document)
+    assert before
+    confirmed, *left = [value.id for value in before.values if before.said[value.id].needs_look]
+    show(page, document)
+    page.locator(f"li.value[data-id={confirmed}] .main").click()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Finish, next document").click()
+    asked = page.get_by_role("dialog")
+    expect(asked.get_by_role("heading")).to_have_text(f"{len(left)} values still need a look")
+    expect(asked.get_by_role("listitem")).to_have_count(len(left))
+    page.keyboard.press("Escape")
+    saved(page)
+    review = served.store.review(document)
+    assert review
+    assert (review.entry.state, review.entry.looks) == ("open", len(left))
+    page.keyboard.press("Control+Enter")
+    page.get_by_role("button", name="Remove all and finish").click()
+    expect(page).to_have_url(re.compile(f"#/(?!document/{document}$)"))
+    after = served.store.review(document)
+    assert after
+    assert (after.entry.state, after.entry.looks) == ("done", 0)
+    states = {value.id: value.state for value in after.values}
+    assert states == {value.id: "open" for value in after.values} | {confirmed: "confirmed"} | dict.fromkeys(
+        left, "removed"
+    )
+
+
 def test_the_keyboard_alone_reviews_a_document(page: Page, served: Served, document: int) -> None:
     show(page, document)
     review = served.store.review(document)

@@ -65,6 +65,7 @@ def test_documents_are_reviewed_by_doubt_and_counted(browser: Browser, tmp_path:
         assert shown == [f"#/document/{number}" for number in order]
         show(page, order[0])
         page.get_by_role("button", name="Finish, next document").click()
+        page.get_by_role("button", name="Confirm all and finish").click()
         expect(page).to_have_url(re.compile(f"#/document/{order[1]}$"))
         expect(page.get_by_role("heading", name=entries[order[1]].source)).to_be_visible()
         page.keyboard.press("q")
@@ -122,6 +123,7 @@ def test_a_sample_of_accepted_values_is_shown_and_measured(browser: Browser, tmp
 def test_finished_documents_are_downloaded_and_read(page: Page, served: Served, document: int, tmp_path: Path) -> None:
     show(page, document)
     page.keyboard.press("Control+Enter")
+    page.get_by_role("button", name="Confirm all and finish").click()
     expect(page).not_to_have_url(re.compile(f"#/document/{document}$"))
     page.goto("/#/?state=done")
     with page.expect_download() as download:

@@ -85,7 +85,9 @@ def test_a_save_is_checked(store: ReviewStore, client: TestClient) -> None:
     ):
         values = [{**sent["values"][0], **parts}, *sent["values"][1:]]
         assert client.put(path, json=sent | {"values": values}).status_code in (404, 422), parts
-    assert client.put(path, json=sent | {"done": True}).json() == {"revision": 1, "state": "done"}
+    assert "confirm, change or remove" in refused(client.put(path, json=sent | {"done": True}), 422, "not_looked_at")
+    seen = [value | {"state": "confirmed"} for value in sent["values"]]
+    assert client.put(path, json=sent | {"values": seen, "done": True}).json() == {"revision": 1, "state": "done"}
     message = refused(client.put(path, json=sent), 409, "conflict")
     assert "has changed since revision 0" in message
     assert client.get(f"{path}/history").json()[0]["action"] == "done"

@@ -8,7 +8,7 @@ import pytest
 
 from layoutray.review import queue
 from layoutray.review.queue import Filter
-from layoutray.review.store import ConflictError, Review, ReviewStore
+from layoutray.review.store import ConflictError, Review, ReviewStore, UnseenError
 from layoutray.review.values import Value
 from tests.review.documents import answered
 
@@ -28,6 +28,10 @@ def review(store: ReviewStore, number: int) -> Review:
 
 def with_text(found: Review, name: str, text: str) -> list[Value]:
     return [replace(one, text=text, state="confirmed") if one.name == name else one for one in found.values]
+
+
+def confirmed(found: Review) -> list[Value]:
+    return [replace(one, state="confirmed") for one in found.values]
 
 
 def test_a_document_is_kept_as_it_is_and_once(store: ReviewStore) -> None:
@@ -55,14 +59,20 @@ def test_a_save_from_an_old_revision_changes_nothing(store: ReviewStore) -> None
     assert [(one.reviewer, one.action, one.name) for one in store.corrections(number)] == [("anna", "changed", "total")]
 
 
-def test_a_finished_document_is_open_again_when_it_is_changed(store: ReviewStore) -> None:
+def test_a_document_is_finished_when_all_is_looked_at_and_not_finished_any_more_when_it_is_changed(
+    store: ReviewStore,
+) -> None:
     number = store.add(answered("finished"))
     found = review(store, number)
-    store.save(number, 0, found.values, done=True, reviewer="anna")
-    assert review(store, number).entry.state == "done"
-    store.save(number, 1, with_text(found, "total", "1"), done=False, reviewer="bert")
+    with pytest.raises(UnseenError, match=f"^{found.entry.looks} values still need a look"):
+        store.save(number, 0, found.values, done=True, reviewer="anna")
     assert review(store, number).entry.state == "open"
-    assert [one.action for one in store.corrections(number)] == ["done", "changed", "reopened"]
+    store.save(number, 0, confirmed(found), done=True, reviewer="anna")
+    assert review(store, number).entry.state == "done"
+    store.save(number, 1, with_text(review(store, number), "total", "1"), done=False, reviewer="bert")
+    assert review(store, number).entry.state == "accepted"
+    actions = [one.action for one in store.corrections(number)]
+    assert actions == [*["confirmed"] * len(found.values), "done", "changed", "reopened"]
 
 
 def test_the_queue_is_ordered_by_rank_then_doubt_and_filtered(store: ReviewStore) -> None:
@@ -91,9 +101,9 @@ def test_accepted_values_need_no_look_but_their_sample_measures_them(tmp_path: P
     number = checking.add(sure)
     found = review(checking, number)
     assert (found.entry.state, found.entry.looks) == ("open", len(sure.said))
-    confirmed = [replace(value, state="confirmed") for value in found.values]
-    confirmed[0] = replace(confirmed[0], text="another")
-    checking.save(number, 0, confirmed, done=True, reviewer="anna")
+    values = confirmed(found)
+    values[0] = replace(values[0], text="another")
+    checking.save(number, 0, values, done=True, reviewer="anna")
     progress = queue.progress(checking, None)
     assert (progress.sample.right, progress.sample.count) == (len(sure.said) - 1, len(sure.said))
     assert (progress.states, progress.looks, progress.corrections) == ({"done": 1}, 0, 1)

@@ -321,3 +321,15 @@ def test_a_malformed_data_uri_is_a_document_error_that_does_not_repeat_it(uri: s
 
 def test_the_id_of_a_document_is_the_hash_of_its_bytes() -> None:
     assert sources.content_id(b"abc") == hashlib.sha256(b"abc").hexdigest()
+
+
+def test_a_path_with_dots_is_that_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "far/away").mkdir(parents=True)
+    (tmp_path / "work/link").symlink_to(tmp_path / "far/away")
+    monkeypatch.chdir(tmp_path / "work")
+    assert sources.absolute("../scans/./a.png") == str(tmp_path / "scans/a.png")
+    assert sources.absolute("link/../a.png") == str(tmp_path / "far/a.png"), "what the operating system opens"
+    assert sources.absolute("link/a.png") == str(tmp_path / "work/link/a.png"), "as the user knows it"
+    assert sources.local_path("../scans") == tmp_path / "scans"
+    assert sources.absolute("s3://bucket/a/../b") == "s3://bucket/a/../b"

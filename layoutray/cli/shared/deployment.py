@@ -33,11 +33,14 @@ def deployed(given: Mapping[str, Any], uri: str) -> tuple[ServeSettings, Registr
     return replace(settings, checkpoint=name, model_version=version), registry
 
 
-def check(settings: ServeSettings, registry: Registry) -> str:
-    """Raise the error of a part that is broken or missing. Returns the path of the model's answers."""
-    # Fail here with one clear line if OCR engine, checkpoint, ledger or key file is broken;
-    # a replica would fail with many retries.
-    path = served_path(load_model(checkpoint.load(registry.fetch(settings.checkpoint)), settings.beams, CPU))
+def path_of(settings: ServeSettings, registry: Registry) -> str:
+    """The path of the model's answers. Raises the error of a checkpoint that is broken, missing or answers nothing."""
+    return served_path(load_model(checkpoint.load(registry.fetch(settings.checkpoint)), settings.beams, CPU))
+
+
+def check(settings: ServeSettings, registry: Registry) -> None:
+    """Raise the error of a part other than the checkpoint that is broken or missing. Creates ledger and review file."""
+    # Fail here with one clear line if OCR engine, ledger or key file is broken; a replica would fail with many retries.
     for name, address in settings.models.items():
         weights = weights_bytes(registry.fetch(registry.find(address).checkpoint))
         if weights > settings.model_memory_mib * 2**20:  # it can never be loaded
@@ -53,7 +56,6 @@ def check(settings: ServeSettings, registry: Registry) -> str:
         ReviewStore.open(settings.review).close()
     if settings.keys:
         KeyStore.open(settings.keys).close()
-    return path
 
 
 def following(model: str, uri: str) -> Lookup | None:

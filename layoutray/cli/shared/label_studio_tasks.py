@@ -17,6 +17,9 @@ from layoutray.report.page_picture import page_picture
 from layoutray.store import shards, sources
 from layoutray.store.spilled import JSON, SpilledDict
 
+_HIDDEN = ".layoutray"
+"""Folder for pictures in that of the documents. Its name begins with a dot, so that `ingest` does not read it."""
+
 Suggestions = Mapping[str, Mapping[str, Any]]
 """By `_page_key`: answers of `predict`, as `Answer.to_json` gives them."""
 
@@ -35,7 +38,10 @@ class LabelStudioOptions:
         "--labels", nargs="+", default=[], metavar="LABEL", help="labels to offer in addition to those of the pages"
     )
     root: str = option(
-        "--root", default="/", help="folder from which Label Studio serves local files (default: %(default)s)"
+        "--root",
+        default="/",
+        help="folder from which Label Studio serves local files; gets pictures of PDF pages in .layoutray/ unless it "
+        "contains the tasks (default: %(default)s)",
     )
     url: str = option(
         "--url",
@@ -98,7 +104,7 @@ def _task(page: Page, suggested: Suggestions, chosen: LabelStudioOptions) -> dic
     answer = suggested.get(_page_key(page.doc_id, page.number))
     model = f"{answer['model_id']} {answer['model_version']}" if answer else "layoutray"
     marks = _spans(answer) if answer else label_studio.spans_of(page)
-    picture = _picture(page, sources.absolute(chosen.out))
+    picture = _picture(page, _folder_of_pictures(chosen))
     url = label_studio.picture_url(picture, sources.absolute(chosen.root), chosen.url)
     return label_studio.task(page, marks, url, model)
 
@@ -126,12 +132,19 @@ def _spans(answer: Mapping[str, Any]) -> tuple[LabelledSpan, ...]:
     )
 
 
-def _picture(page: Page, out: str) -> str:
-    """URI of a picture of the page that browsers show; drawn into `out` if the page's own is in another format."""
+def _folder_of_pictures(chosen: LabelStudioOptions) -> str:
+    """The folder for drawn pictures: with the tasks, or hidden in --root if Label Studio does not serve the tasks."""
+    out, root = sources.absolute(chosen.out), sources.absolute(chosen.root)
+    served = sources.local_path(out) is None or label_studio.is_below(out, root)
+    return sources.join(out if served else sources.join(root, _HIDDEN), "pictures")
+
+
+def _picture(page: Page, folder: str) -> str:
+    """URI of a picture of the page that browsers show; drawn into `folder` if the page's own is in another format."""
     if label_studio.browser_can_show(page):
         return sources.absolute(page.image)
     picture = png.png(page_picture(page))
-    return shards.write_bytes(picture, sources.join(out, "pictures"), f"{page.doc_id[:16]}-{page.number}.png")
+    return shards.write_bytes(picture, folder, f"{page.doc_id[:16]}-{page.number}.png")
 
 
 def _labels_of(task: Mapping[str, Any]) -> set[str]:

@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import inspect
 import math
+import os
 import re
 import shlex
 import sys
@@ -17,6 +18,8 @@ from layoutray.cli.verbs import VERBS
 from layoutray.errors import InputError
 from layoutray.tracking import stores
 
+_PROCESSES = Path("/proc")
+"""No folder for files, although a user such as root may seem to be allowed to write there."""
 _PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 
 Options = TypeVar("Options")
@@ -73,10 +76,18 @@ def _number(text: str) -> float:
         return math.nan
 
 
-def _report_file(text: str) -> str:
-    """`type=` of `--json`. Raises argparse's error, before any work, for a folder."""
-    if "://" not in text and Path(text).is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is a folder; give a file")
+def report_name(text: str) -> str:
+    """`type=` of `--json` and `--csv`. Raises argparse's error, before any work, for a file that cannot be written."""
+    if "://" in text:
+        return text
+    if not text or Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is a folder; give a file")
+    file = Path(text).absolute()
+    nearest = next(one for one in (file, *file.parents) if one.exists())
+    writable = os.W_OK | (os.X_OK if nearest.is_dir() else 0)
+    is_below_file = nearest != file and not nearest.is_dir()
+    if is_below_file or not os.access(nearest, writable) or _PROCESSES in file.parents:
+        raise argparse.ArgumentTypeError(f"{text} cannot be written; give another file")
     return text
 
 
@@ -135,7 +146,7 @@ def register() -> Any:
 def report_file() -> Any:
     """`--json`; see `terminal.show_report`."""
     return option(
-        "--json", type=_report_file, metavar="FILE", help="also write the report to this file or s3:// address"
+        "--json", type=report_name, metavar="FILE", help="also write the report to this file or s3:// address"
     )
 
 

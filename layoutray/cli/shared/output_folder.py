@@ -1,14 +1,49 @@
-"""Checks of a verb's output folder, before anything in it is overwritten."""
+"""Checks of a verb's folders, before any work, and before anything is overwritten."""
 
+import os
 from pathlib import Path
 
 from layoutray.errors import InputError
-from layoutray.store import sources
+from layoutray.store import folder_kind, sources
+
+
+def existing(source: str | Path) -> str:
+    """The absolute path or address of a file or folder. Raises InputError if a path does not exist."""
+    absolute = sources.absolute(str(source))
+    local = sources.local_path(absolute)
+    if local is not None and not local.exists():
+        raise InputError(f"{source} does not exist; give a file or folder that does, or an s3:// address")
+    return absolute
+
+
+def usable(folder: str | Path, kind: str = "") -> str:
+    """The absolute path or address of a folder that can be written: it may exist, or not.
+
+    Args:
+        kind: what the folder will be, see `folder_kind`; empty if it may be of any kind.
+
+    Raises:
+        InputError: if the folder is a file, cannot be made or written, or is of another kind.
+    """
+    absolute = sources.absolute(str(folder))
+    local = sources.local_path(absolute)
+    if local is None:
+        return absolute
+    nearest = next(one for one in (local, *local.parents) if one.exists())
+    if not nearest.is_dir():
+        below = "" if nearest == local else f"{folder} cannot be made, because "
+        raise InputError(f"{below}{nearest} is a file; give another folder")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise InputError(f"{folder} cannot be written: {nearest} belongs to others; give another folder")
+    found = folder_kind.kind_of(local)
+    if kind and found not in ("", kind):
+        raise InputError(f"{folder} is {found}, and this command writes {kind}; give another folder")
+    return absolute
 
 
 def new_folder(folder: str | Path) -> str:
     """The absolute path or address of a folder that is new or empty. Raises InputError if it holds anything."""
-    absolute = sources.absolute(str(folder))
+    absolute = usable(folder)
     if next(sources.list_files(absolute), None) is not None:
         raise InputError(f"{folder} is not empty; give another folder, or delete it")
     return absolute

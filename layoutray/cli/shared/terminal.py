@@ -44,12 +44,11 @@ def show_report(report: Mapping[str, Any], file: str | None, *, indent: int | No
     Args:
         indent: blanks per level on stdout; None is one line.
     """
-    from layoutray.store import json_text, shards, sources
+    from layoutray.store import json_text, shards
 
     sys.stdout.write(json_text.dumps(report, indent=indent) + "\n")
     if file:
-        folder, _, name = sources.absolute(file).rpartition("/")
-        shards.write_bytes(f"{json_text.dumps(report, indent=2)}\n".encode(), folder, name)
+        shards.write_file(f"{json_text.dumps(report, indent=2)}\n".encode(), file)
 
 
 def show_picture(png: bytes, file: Path) -> int:

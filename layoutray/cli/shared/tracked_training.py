@@ -1,22 +1,26 @@
 """A training with its MLflow run: all of `pretrain` and `finetune`, and what the verbs with trials share with them."""
 
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 
 from layoutray import checkpoint, start
 from layoutray.cli.shared import terminal
 from layoutray.cli.shared.options import TrainingOptions
+from layoutray.cli.shared.output_folder import usable
 from layoutray.cli.train import TrainOptions
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
 from layoutray.cluster.train import Workers
 from layoutray.devices import visible_gpus
+from layoutray.errors import InputError
 from layoutray.recipe import recipes
 from layoutray.recipe.recipes import Recipe
 from layoutray.store import sources
+from layoutray.store.folder_kind import CHECKPOINT
+from layoutray.store.output_lock import working_on
 from layoutray.tasks import TagsWords
-from layoutray.tracking import registered, runs
+from layoutray.tracking import registered, runs, stores
 from layoutray.tracking import training as tracking
 from layoutray.tracking.runs import Run
 from layoutray.tracking.training import Tracking
@@ -34,6 +38,7 @@ FROM_SCRATCH = "none"
 
 def train(chosen: TrainOptions) -> None:
     """Train in this process, under torchrun, or on Ray workers; what is finished is not trained again."""
+    check_tracking(chosen.tracking_uri, chosen.register)
     workers = Workers(
         count=chosen.workers,
         least=chosen.min_workers,
@@ -42,23 +47,63 @@ def train(chosen: TrainOptions) -> None:
         threads=chosen.threads,
         max_failures=chosen.max_failures,
     )
-    recipe, examples = recipes.load(chosen.recipe, chosen.overrides), sources.absolute(chosen.examples)
-    job = Job(
-        recipe=recipe,
-        examples=examples,
-        out=sources.absolute(chosen.out),
-        init=starting_checkpoints(chosen.init, chosen.tracking_uri) if chosen.init else default_start(recipe, examples),
-        fetch=registered.fetcher(chosen.tracking_uri),
-    )
+    job = _job(chosen)
     if not chosen.workers:
-        with worlds.from_environment(0 if chosen.gpus == 0 else visible_gpus()) as world:
+        with worlds.from_environment(_gpus_here(chosen.gpus)) as world, _alone(job, leads=world.leads):
             _train_here(job, world, chosen)
-    elif jobs.finished(job):
-        close_finished(job, chosen.tracking_uri, chosen.register)
-    else:
+        return
+    with _alone(job):
+        if jobs.finished(job):
+            close_finished(job, chosen.tracking_uri, chosen.register)
+            return
         checked = check(job, workers.count)
         with _tracked(checked, chosen) as (run, bar), connect():
             on_ray.train(checked, workers, partial(tracking.reporters, job, run), bar)
+
+
+def show_plan(chosen: TrainOptions) -> int:
+    """Check everything that `train` checks before the first step, and write the plan. Returns exit status 0."""
+    check_tracking(chosen.tracking_uri, chosen.register)
+    job = _job(chosen)
+    card = check(job, chosen.workers or 1).card
+    settings = job.recipe.train
+    plan = {
+        "examples": card.examples,
+        "examples from": job.examples,
+        "checkpoint": job.out,
+        "init": job.init,
+        "workers": chosen.workers,
+        "steps": settings.steps,
+        "passes": round(settings.steps * settings.batch_size / max(card.examples.get("train", 0), 1), 2),
+    }
+    return terminal.show_plan(job.recipe, plan)
+
+
+def _job(chosen: TrainOptions) -> Job:
+    recipe, examples = recipes.load(chosen.recipe, chosen.overrides), sources.absolute(chosen.examples)
+    return Job(
+        recipe=recipe,
+        examples=examples,
+        out=usable(chosen.out, CHECKPOINT),
+        init=starting_checkpoints(chosen.init, chosen.tracking_uri) if chosen.init else default_start(recipe, examples),
+        fetch=registered.fetcher(chosen.tracking_uri),
+    )
+
+
+def _alone(job: Job, *, leads: bool = True) -> AbstractContextManager[None]:
+    """Let no other training begin in the checkpoint's folder. Of the processes of one training, the first locks it."""
+    return working_on(str(job.out)) if leads else nullcontext()
+
+
+def _gpus_here(wanted: int | None) -> int:
+    """The GPUs for a training in this process. Raises InputError if more are wanted than there are."""
+    found = visible_gpus()
+    if wanted and wanted > found:
+        raise InputError(
+            f"--gpus is {wanted}, and PyTorch can use {found} GPUs here; leave --gpus out, or check the driver and the "
+            "build of PyTorch"
+        )
+    return 0 if wanted == 0 else found
 
 
 def _train_here(job: Job, world: World, chosen: TrainOptions) -> None:
@@ -81,9 +126,17 @@ def _tracked(checked: CheckedJob, chosen: TrainOptions) -> Generator[tuple[Run, 
     job = checked.job
     describe_start(checked)
     run = tracking.open_run(job, checked.card, tracking_of(chosen))
-    with run.failed_on_error(), ProgressBar(job.recipe.name) as bar:
+    hidden = () if visible_gpus() else ("mfu",)  # of CPUs it says nothing
+    with run.failed_on_error(), ProgressBar(job.recipe.name, hidden) as bar:
         yield run, bar
     close_run(job, run, chosen.register)
+
+
+def check_tracking(uri: str, name: str = "") -> None:
+    """Raise the error of MLflow before any work: its server does not answer, or no model can be called `name`."""
+    if name:
+        registered.check_name(name)
+    stores.check(stores.absolute(uri))
 
 
 def starting_checkpoints(init: Sequence[str], uri: str) -> tuple[str, ...]:

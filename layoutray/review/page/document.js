@@ -13,6 +13,7 @@ import { askForNames } from "./record.js";
 import { queueQuery } from "./route.js";
 import { Review } from "./review.js";
 import { Saver } from "./saving.js";
+import { askForState } from "./unseen.js";
 
 /** Show a document in `main`. Returns a function that ends the view. */
 export async function showDocument(main, number, tell) {
@@ -238,7 +239,7 @@ class DocumentView {
   }
 
   #refresh() {
-    const open = this.review.values.filter((value) => this.review.needsLook(value)).length;
+    const open = this.review.open.length;
     this.left.textContent = this.review.done ? "Finished" : open ? `${open} to look at` : "Nothing left to look at";
     this.undo.disabled = !this.review.canUndo;
     this.redo.disabled = !this.review.canRedo;
@@ -247,7 +248,10 @@ class DocumentView {
   /** Finish the document, save it, and open the next one of the queue. */
   async #finish() {
     this.#choosing?.giveUp();
-    this.review.finish(true);
+    const open = this.review.open;
+    const state = open.length ? await askForState(open) : "confirmed";
+    if (!state) return this.panel.focus(open[0].id);
+    this.review.finish(state);
     if (!(await this.saver.flush())) return;
     const query = new URLSearchParams(queueQuery().slice(1));
     query.set("state", "open");

@@ -51,7 +51,7 @@ const PLAIN = {
 export function commandOf(event) {
   const typing = event.target.matches?.("input, select, textarea");
   if (event.ctrlKey || event.metaKey) {
-    if (event.key === "Enter") return "finish";
+    if (event.key === "Enter") return document.querySelector("dialog[open]") ? "" : "finish";
     if (typing) return "";
     if (event.key.toLowerCase() === "z") return event.shiftKey ? "redo" : "undo";
     return event.key.toLowerCase() === "y" ? "redo" : "";

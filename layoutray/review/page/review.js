@@ -89,9 +89,15 @@ export class Review extends EventTarget {
     return this.add([...new Set(names)], `${record}/${page}/${number}`);
   }
 
-  /** Whether the document is finished. */
-  finish(done) {
-    this.#apply({ values: this.values, done });
+  /** The values that still need a look. */
+  get open() {
+    return this.values.filter((value) => this.needsLook(value));
+  }
+
+  /** Finish the document; the values that still need a look get this state. */
+  finish(state) {
+    const values = this.values.map((value) => (this.needsLook(value) ? { ...value, state } : value));
+    this.#apply({ values, done: true });
   }
 
   undo() {

@@ -91,7 +91,7 @@ export class Saver {
     const chosen = new Map(now.values.map((value) => [value.id, value]));
     const merged = values.map((value) => (kept.has(value.id) ? chosen.get(value.id) : value));
     const done = now.done === base.done ? theirs.state === "done" : now.done;
-    this.review.rebase(theirs, { values: merged, done });
+    this.review.rebase(theirs, { values: merged, done: done && !merged.some((value) => this.review.needsLook(value)) });
     return conflicts.length === 0;
   }
 

@@ -32,7 +32,7 @@ def finished(folder: Path, *edits: tuple[str, dict[str, object]]) -> ReviewStore
 
 
 def edited(value: Value, edits: dict[str, dict[str, object]]) -> Value:
-    return replace(value, **({"state": "confirmed"} | edits[value.name])) if value.name in edits else value
+    return replace(value, **({"state": "confirmed"} | edits.get(value.name, {})))
 
 
 def test_the_words_that_a_person_chose_are_tagged_and_no_others(tmp_path: Path) -> None:
@@ -90,8 +90,11 @@ def test_a_download_is_the_same(tmp_path: Path) -> None:
         list(READER.discover(str(other)))
 
 
-def test_unfinished_documents_are_no_truth(tmp_path: Path) -> None:
+def test_unfinished_documents_and_those_with_values_that_nobody_looked_at_are_no_truth(tmp_path: Path) -> None:
     store = ReviewStore.open(str(tmp_path / "review.db"))
     store.add(answered("open", tmp_path))
+    of_earlier_version = store.add(answered("unseen", tmp_path))
+    with store.database.transaction() as database:
+        database.exec_driver_sql("UPDATE documents SET state = 'done' WHERE number = ?", (of_earlier_version,))
     with pytest.raises(InputError, match="that a person has finished"):
         list(READER.discover(str(tmp_path)))
