@@ -26,7 +26,7 @@ CORE = "dependencies"
 FOLDERS = {
     "layoutray": {CORE, "all", "postgresql"},
     "pipelines": {CORE},
-    "benchmarks": {CORE, "all", "benchmarks", "dev"},
+    "benchmarks": {CORE, "all", "benchmarks", "pretrained", "dev"},
     "tests": {CORE, "all", "pretrained", "dev"},
     "docs": {CORE, "all", "docs", "dev"},
 }
