@@ -231,10 +231,9 @@ def filled(sheet: Sheet, text: str) -> list[Run]:
             runs.append((word, ""))
             continue
         kind, _, after = rest.partition("}")
-        first, *middle = sheet.value(kind)
-        last = ([first, *middle])[-1]
-        found = [(before + first[0], first[1]), *middle]
-        found[-1] = (found[-1][0] + after, last[1])
+        found = sheet.value(kind)
+        found[0] = (before + found[0][0], found[0][1])
+        found[-1] = (found[-1][0] + after, found[-1][1])
         runs += found
     return runs
 
