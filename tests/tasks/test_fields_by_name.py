@@ -212,3 +212,8 @@ def test_an_extractor_by_name_keeps_the_layers_of_few_questions(
 def test_an_assignment_can_add_a_wording() -> None:
     values = config.override(recipe("fields_by_name").to_dict(), ['task.kinds.menus={dish = ["dish"]}'])
     assert "B-dish" in recipes.from_dict(values).task.label_names([["B-dish"]])  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_model_of_other_kinds_is_not_measured(start: Checkpoint) -> None:
+    with pytest.raises(InputError, match=r"was trained for other kinds than \[task\.kinds\]"):
+        start.recipe.task.summarise([], start.labels)
