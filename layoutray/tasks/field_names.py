@@ -33,6 +33,8 @@ _TYPES = {
 def asked_fields(text: str) -> dict[str, FieldType]:
     """The fields that `text` asks for, such as `vendor, date, total:amount`, by name.
 
+    They are `required`: who asks for a field expects it, and sees from a low confidence that it may be absent.
+
     Raises:
         InputError: for no name, too many, a name without a letter or digit, one that is there twice, and an unknown
             type.
@@ -42,7 +44,7 @@ def asked_fields(text: str) -> dict[str, FieldType]:
         name, colon, kind = (side.strip() for side in part.partition(":"))
         if name in fields:
             raise InputError(f"the field {name!r} is there twice; name each field once")
-        fields[name] = _of_type(name, kind) if colon else type_of(name)
+        fields[name] = replace(_of_type(name, kind) if colon else type_of(name), required=True)
     check_names(fields)
     return fields
 

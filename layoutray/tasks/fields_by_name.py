@@ -20,7 +20,7 @@ for nothing.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
@@ -31,8 +31,9 @@ from torch.nn import functional
 from layoutray.batching.collate import IGNORED, collate
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import cut
+from layoutray.document import Page
 from layoutray.document.field_type import FieldType
-from layoutray.document.tags import split_tag
+from layoutray.document.tags import OUTSIDE, split_tag
 from layoutray.document.word_graph import no_neighbours
 from layoutray.errors import InputError
 from layoutray.synthetic.wordings import wordings
@@ -121,15 +122,15 @@ class FieldsByName(EntitiesBioes):
                 owners[kind] = name
 
     def label_names(self, tags: Iterable[Sequence[str]]) -> tuple[str, ...]:
-        known = {kind for kinds in self._sets().values() for kind in kinds}
+        known = self._kinds()
         if not any(split_tag(tag)[1] in known for page in tags for tag in page):
-            raise InputError(f"no page has tags of the kinds in [task.kinds]: {', '.join(sorted(known))}")
-        return "O", *(f"{part}-{kind}" for kind in sorted(known) for part in PARTS)
+            raise InputError(f"no page has tags of the kinds in [task.kinds]: {', '.join(known)}")
+        return self._labels()
 
-    def true_labels(self, page: Any) -> list[str | None]:
-        known = {kind for kinds in self._sets().values() for kind in kinds}
+    def true_labels(self, page: Page) -> list[str | None]:
+        known = self._kinds()
         tags = super().true_labels(page)
-        return ["O" if tag is not None and split_tag(tag)[1] not in known else tag for tag in tags]
+        return [OUTSIDE if tag is not None and split_tag(tag)[1] not in known else tag for tag in tags]
 
     def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
         return NamesHead(encoder.width, num_labels, dropout)
@@ -137,14 +138,13 @@ class FieldsByName(EntitiesBioes):
     def corruption(self, tokenizer: Tokenizer) -> Corruption:
         """Asks each window for some of the kinds of its sets."""
         sets = self._sets()
-        texts = dict(sorted((kind, texts) for kinds in sets.values() for kind, texts in kinds.items()))
         number = {kind: at for at, kinds in enumerate(sets.values()) for kind in kinds}
-        set_of = torch.tensor([number[kind] for kind in texts])
-        choices = [*texts.values()]
+        set_of = torch.tensor([number[kind] for kind in self._kinds()])
+        choices = [*self._kinds().values()]
 
         def ask(batch: Batch, generator: torch.Generator) -> Batch:
             assert batch.labels is not None, "a window without labels does not tell what it is asked for"
-            found = _kinds(batch.labels)
+            found = _kinds_of(batch.labels)
             share = torch.rand((), generator=generator)
             present = torch.isin(torch.arange(len(set_of)), found)
             drawn = torch.rand(len(set_of), generator=generator) < torch.where(present, share.sqrt(), share.square())
@@ -174,6 +174,15 @@ class FieldsByName(EntitiesBioes):
         ]
         return super().observe(model, batch, asked)
 
+    def summarise(self, observations: Sequence[WindowLabels], labels: Sequence[str]) -> dict[str, float]:
+        """As of `entities`. Raises InputError for a model of other kinds than this recipe and this package name."""
+        if tuple(labels) != self._labels():
+            raise InputError(
+                "the model was trained for other kinds than [task.kinds] and this version's generated pages have; "
+                "measure the model that `layoutray answer` makes for some fields, or train it again"
+            )
+        return super().summarise(observations, labels)
+
     def answering(self, fields: Mapping[str, FieldType]) -> TagsWords:
         return EntitiesBioes(fields=dict(fields))
 
@@ -185,6 +194,13 @@ class FieldsByName(EntitiesBioes):
             return cast(NamesHead, model.head).rows(model.eval().encoded(windows.to(next(model.parameters()).device)))
         finally:
             model.train(was_training)
+
+    def _labels(self) -> tuple[str, ...]:
+        return OUTSIDE, *(f"{part}-{kind}" for kind in self._kinds() for part in PARTS)
+
+    def _kinds(self) -> dict[str, Sequence[str]]:
+        """The wordings of all kinds, in the order of the labels."""
+        return dict(sorted((kind, texts) for kinds in self._sets().values() for kind, texts in kinds.items()))
 
     def _sets(self) -> Mapping[str, Mapping[str, Sequence[str]]]:
         """Set -> kind -> wordings, those of generated pages included."""
@@ -225,7 +241,7 @@ def _one_of(texts: Sequence[str], generator: torch.Generator) -> str:
     return texts[int(len(texts) * torch.rand((), generator=generator).square())]
 
 
-def _kinds(labels: Int[Tensor, "batch length"]) -> Int[Tensor, "batch length"]:
+def _kinds_of(labels: Int[Tensor, "batch length"]) -> Int[Tensor, "batch length"]:
     """The number of the kind of each label; -1 for O and without a target."""
     return torch.where(labels > 0, (labels - 1) // len(PARTS), -1)
 

@@ -32,6 +32,8 @@ _NOTE = "mlflow_run.json"
 """File in a checkpoint folder that names its run."""
 _CLAIM = "layoutray.claim"
 """Tag of a run, and key of the note until the run's id is noted. Finds a run whose opening was killed."""
+_PARAMS_PER_CALL = 100
+"""MLflow takes no more."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,9 @@ def create_run(
         experiment_id = views.find_or_create(mlflow, experiment, stores.artifacts(uri))
     nested = {"mlflow.parentRunId": parent.run_id} if parent else {}
     run_id = mlflow.create_run(experiment_id, run_name=name, tags={**tags, **nested}).info.run_id
-    mlflow.log_batch(run_id, params=[Param(key, value) for key, value in flat(parameters).items()])
+    params = [Param(key, value) for key, value in flat(parameters).items()]
+    for start in range(0, len(params), _PARAMS_PER_CALL):
+        mlflow.log_batch(run_id, params=params[start : start + _PARAMS_PER_CALL])
     return Run(uri, run_id)
 
 

@@ -35,6 +35,7 @@ def test_names_with_and_without_types() -> None:
         "x": "amount",
         "total": "text",
     }
+    assert all(field.required for field in fields.values())
 
 
 @pytest.mark.parametrize(

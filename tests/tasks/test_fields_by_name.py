@@ -116,7 +116,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
     with pytest.MonkeyPatch.context() as patches:
         patches.setattr(fields_by_name, "wordings", lambda: few)
         chosen = recipe(
-            "fields_by_name", model=NO_DROPOUT, steps=200, learning_rate=5e-3, evaluate_every=0, max_length=64
+            "fields_by_name", model=NO_DROPOUT, steps=200, learning_rate=5e-3, micro_batch_size=8, max_length=64
         )
         one = job(tmp_path_factory.mktemp("start"), chosen, pages(6, 4))
         alone(one)
@@ -191,7 +191,7 @@ def test_a_model_without_names_says_what_to_do(start: Checkpoint, tmp_path: Path
         named(named(start, {"total": TOTAL}), {"date": DATE})
     with pytest.raises(InputError, match="0 fields are named"):
         named(start, {})
-    with pytest.raises(CheckpointError, match="of task fields_by_name, which cannot be exported"):
+    with pytest.raises(CheckpointError, match="task fields_by_name, which cannot be exported"):
         library_model(start)
 
 
@@ -212,3 +212,8 @@ def test_an_extractor_by_name_keeps_the_layers_of_few_questions(
 def test_an_assignment_can_add_a_wording() -> None:
     values = config.override(recipe("fields_by_name").to_dict(), ['task.kinds.menus={dish = ["dish"]}'])
     assert "B-dish" in recipes.from_dict(values).task.label_names([["B-dish"]])  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_model_of_other_kinds_is_not_measured(start: Checkpoint) -> None:
+    with pytest.raises(InputError, match=r"was trained for other kinds than \[task\.kinds\]"):
+        start.recipe.task.summarise([], start.labels)
