@@ -30,10 +30,11 @@ def reader_of(root: str) -> str:
     }
     readers = [name for name, has_files in found.items() if has_files]
     if not readers:
+        state = "has no labelled documents" if sources.exists(root) else "does not exist"
         raise InputError(
-            f"{root} has no labelled documents; looked among its {len(files)} files for values.csv or values.jsonl "
+            f"{root} {state}; looked among its {len(files)} files for values.csv or values.jsonl "
             "(files with their values), review.db or reviewed.jsonl (documents that were finished on the review "
-            "page), and a Label Studio export in the format JSON"
+            "page), and a Label Studio export in the format JSON; give the folder that has them"
         )
     if len(readers) > 1:
         raise InputError(f"{root} has files of several kinds: {', '.join(readers)}; give a folder with one kind")

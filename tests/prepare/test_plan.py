@@ -131,6 +131,9 @@ def test_a_set_whose_test_has_no_truth_is_measured_on_its_dev() -> None:
     assert [source for source, _ in taken] == [reference.source for reference in found if reference.split != "test"]
     assert all(split == ("test" if source.startswith("dev") else source.rstrip("012")) for source, split in taken)
     assert [apply_measured_split(reference, IngestRecipe(reader="folder")) for reference in found] == found
+    ignoring = dataclasses.replace(recipe, measured="none")
+    kept = [apply_measured_split(one, ignoring) for one in found]
+    assert [one and one.split for one in kept] == [""] * len(found)
     assert settings_hash(recipe) == settings_hash(dataclasses.replace(recipe, measured="test"))
 
 

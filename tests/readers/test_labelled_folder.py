@@ -35,6 +35,8 @@ def test_a_folder_without_labels_is_refused_with_what_was_looked_for(tmp_path: P
         InputError, match=r"looked among its 1 files for values.csv or .*review.db .*Label Studio export"
     ):
         reader_of(str(tmp_path))
+    with pytest.raises(InputError, match="nowhere does not exist; looked among its 0 files"):
+        reader_of(str(tmp_path / "nowhere"))
 
 
 def test_a_folder_of_two_kinds_is_refused(tmp_path: Path) -> None:
