@@ -59,9 +59,11 @@ class Demo:
         type=options.local_folder,
         help="folder for all results: new, empty, or of a former demo, which is deleted (default: %(default)s)",
     )
-    count: int = option("--count", default=240, type=int, help="number of pages to generate (default: %(default)s)")
+    count: int = option(
+        "--count", default=240, type=options.positive, help="number of pages to generate (default: %(default)s)"
+    )
     seed: int = option(
-        "--seed", default=7, type=int, help="seed of the pages and of both trainings (default: %(default)s)"
+        "--seed", default=7, type=options.whole, help="seed of the pages and of both trainings (default: %(default)s)"
     )
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
