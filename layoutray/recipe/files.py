@@ -2,6 +2,7 @@
 
 import importlib.resources
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
@@ -31,5 +32,9 @@ def _find(recipe: str) -> Traversable:
     shipped = {file.name: file for folder in (*registry.folders(_GROUP), RECIPES) for file in folder.iterdir()}
     if f"{recipe}.toml" not in shipped:
         known = sorted(name.removesuffix(".toml") for name in shipped if name.endswith(".toml"))
-        raise RecipeError(f"no recipe called {recipe!r}; shipped: {', '.join(known)}; or give the path of a .toml file")
+        near = get_close_matches(recipe, known, n=1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise RecipeError(
+            f"no recipe called {recipe!r}{hint}; shipped: {', '.join(known)}; or give the path of a .toml file"
+        )
     return shipped[f"{recipe}.toml"]
