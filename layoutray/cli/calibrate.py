@@ -20,10 +20,10 @@ class CalibrateOptions(EvaluationOptions):
 
     split: str = options.split("dev")
     precision: float = option(
-        "--precision", type=float, default=0.99, help="wanted precision of the accepted answers (default: 0.99)"
+        "--precision", type=options.share, default=0.99, help="wanted precision of the accepted answers (default: 0.99)"
     )
     risk: float = option(
-        "--risk", type=float, default=0.1, help="probability that the true precision is lower (default: 0.1)"
+        "--risk", type=options.share, default=0.1, help="probability that the true precision is lower (default: 0.1)"
     )
     out: str = option("--out", required=True, help="new folder or s3:// address for the checkpoint with thresholds")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from layoutray import config
+from layoutray.checkpoint import read_vocabulary
 from layoutray.cli import encode
 from layoutray.cli.shared import equal_minutes, options, terminal, tracked_training, trials
 from layoutray.cli.shared.evaluation_options import MeasuredPages, SelectionOptions
@@ -93,6 +94,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.dry_run:
         plan = {"pages": chosen.pages, "recipes": [*compared], "seeds": chosen.distinct_seeds, **vars(chosen.share())}
         return terminal.show_plan(next(iter(compared.values())).recipe, plan)
+    for job in compared.values():
+        for start in job.init:
+            read_vocabulary(job.fetch(start))  # a missing checkpoint is found before pages are encoded
     with working_on(sources.absolute(chosen.out)):
         _compare(compared, selection, chosen)
     return 0

@@ -68,9 +68,15 @@ class Demo:
         help="folder of your own documents with the values of some of them in values.csv; the others are answered "
         "(default: drawn documents)",
     )
-    count: int = option("--count", default=10, type=int, help="labelled documents to draw (default: %(default)s)")
-    unseen: int = option("--unseen", default=8, type=int, help="further documents to draw (default: %(default)s)")
-    seed: int = option("--seed", default=7, type=int, help="seed of the drawn documents (default: %(default)s)")
+    count: int = option(
+        "--count", default=10, type=options.positive, help="labelled documents to draw (default: %(default)s)"
+    )
+    unseen: int = option(
+        "--unseen", default=8, type=options.positive, help="further documents to draw (default: %(default)s)"
+    )
+    seed: int = option(
+        "--seed", default=7, type=options.whole, help="seed of the drawn documents (default: %(default)s)"
+    )
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
     @cached_property

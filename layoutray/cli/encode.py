@@ -22,7 +22,7 @@ _OPTIONS = {
     "recipe": options.recipe("training"),
     "pages": option(nargs="+", help="folders written by `layoutray ingest`"),
     "out": option("--out", required=True, help="folder for the examples; an interrupted run is continued"),
-    "workers": option("--workers", type=int, help="processes that encode pages (default: one per core)"),
+    "workers": option("--workers", type=options.positive, help="processes that encode pages (default: one per core)"),
     "tracking_uri": options.tracking_uri(),
     **options.declared(RecipeOptions),
 }

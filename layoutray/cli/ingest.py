@@ -20,15 +20,20 @@ _OPTIONS = {
     "workers": options.reading_workers(),
     "sample": option(
         "--sample",
-        type=int,
+        type=options.whole,
         default=8,
         metavar="PAGES",
         help="with --dry-run: pages to read for an estimate of the time (default: %(default)s)",
     ),
     "price": option(
-        "--price", type=float, metavar="PER_HOUR", help="with --dry-run: price of a core per hour, to estimate the cost"
+        "--price",
+        type=options.positive_number,
+        metavar="PER_HOUR",
+        help="with --dry-run: price of a core per hour, to estimate the cost",
     ),
-    "limit": option("--limit", type=int, metavar="DOCUMENTS", help="take only the first DOCUMENTS documents"),
+    "limit": option(
+        "--limit", type=options.positive, metavar="DOCUMENTS", help="take only the first DOCUMENTS documents"
+    ),
     "max_dead_rate": option(
         "--max-dead-rate",
         type=options.share,

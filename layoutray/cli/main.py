@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 
 from layoutray.cli.verbs import GROUPS, VERBS, needs_extra
 
@@ -27,7 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _show_help(f"{name} NAME", known, asked=bool(rest))
         name, rest = f"{name} {rest[0]}", rest[1:]
     if name not in VERBS:
-        sys.stderr.write(f"error: unknown verb {name!r}; known: {', '.join(known)}\n")
+        near = get_close_matches(name.rpartition(" ")[2], known, n=1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        sys.stderr.write(f"error: unknown verb {name!r}{hint}; known: {', '.join(known)}\n")
         return 2
     from layoutray.cli.shared import terminal  # not needed for `--help`
 

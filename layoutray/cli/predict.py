@@ -32,7 +32,7 @@ _OPTIONS = {
     "recipe": option("--recipe", help="ingest recipe, used if SOURCE is not ingested yet (default: %(default)s)"),
     "workers": option(
         "--workers",
-        type=int,
+        type=options.positive,
         help="model replicas, and processes that read pages (default: 1 replica, 1 reading process per core)",
     ),
     "gpus": options.gpus("replica"),

@@ -49,7 +49,7 @@ class ReviewOptions:
         default=0.05,
         help="share of the accepted values to show anyway, to measure their precision (default: %(default)s)",
     )
-    port: int = option("--port", type=int, default=8010, help="port to listen on (default: %(default)s)")
+    port: int = option("--port", type=options.port, default=8010, help="port to listen on (default: %(default)s)")
     open: bool = option("--open", action="store_true", help="open the page in the browser")
 
 

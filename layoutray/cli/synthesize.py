@@ -14,8 +14,10 @@ PAGES: Mapping[str, Draw] = {"bills": bill, "items": itemised_bill, "forms": for
 
 _OPTIONS = {
     "out": option(help="folder or s3:// address for the pages and their annotations"),
-    "count": option("--count", type=int, help="number of pages (default: %(default)s)"),
-    "seed": option("--seed", type=int, help="seed; the same seed gives the same pages (default: %(default)s)"),
+    "count": option("--count", type=options.positive, help="number of pages (default: %(default)s)"),
+    "seed": option(
+        "--seed", type=options.whole, help="seed; the same seed gives the same pages (default: %(default)s)"
+    ),
     "pages": option(
         "--pages",
         choices=PAGES,

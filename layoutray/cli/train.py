@@ -18,13 +18,13 @@ class TrainOptions(JobOptions):
     register: str = options.register()
     workers: int = option(
         "--workers",
-        type=int,
+        type=options.whole,
         default=0,
         help="Ray Train workers; 0 trains in this process, or under torchrun (default: %(default)s)",
     )
     min_workers: int = option(
         "--min-workers",
-        type=int,
+        type=options.whole,
         default=0,
         help="minimum number of workers to continue with after nodes are lost; 0 waits until all are back "
         "(default: %(default)s)",

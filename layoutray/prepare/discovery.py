@@ -49,6 +49,10 @@ def find_documents(root: str, recipe: IngestRecipe, limit: int | None = None) ->
         left_out = (
             "" if recipe.measured == "test" else f" (measured = {recipe.measured!r} leaves out the set's own test)"
         )
+        if recipe.only == "*" and not left_out:
+            raise InputError(
+                f"there is no document below {root!r}; add files (or rows of their values), or give another"
+            )
         raise InputError(
             f"no document below {root!r} has a name that matches {recipe.only!r}{left_out}; "
             "change `only`, or give another folder"

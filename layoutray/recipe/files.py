@@ -2,6 +2,7 @@
 
 import importlib.resources
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,8 @@ def find(recipe: str) -> Traversable:
     if path.suffix == ".toml":
         return path
     if recipe not in known:
+        near = get_close_matches(recipe, known, n=1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
         names = ", ".join(sorted(known))
-        raise RecipeError(f"no recipe called {recipe!r}; shipped: {names}; or give the path of a .toml file")
+        raise RecipeError(f"no recipe called {recipe!r}{hint}; shipped: {names}; or give the path of a .toml file")
     return known[recipe]

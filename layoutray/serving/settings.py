@@ -164,6 +164,8 @@ class ServeSettings:
             least, most = getattr(self, kind), getattr(self, f"max_{kind}")
             if most is not None and most < least:
                 raise InputError(f"max_{kind} is {most}; it must be at least {kind}, {least}")
+        if self.gpus_per_model is not None and not 0 <= self.gpus_per_model < math.inf:
+            raise InputError(f"gpus is {self.gpus_per_model}; it must be a finite number of at least 0")
         for name in ("follow_every_s", "model_memory_mib"):
             if not (0 < getattr(self, name) < math.inf):
                 raise InputError(f"{name} is {getattr(self, name)}; it must be a finite number above 0")

@@ -186,7 +186,8 @@ def open_database(file: Path, kind: FileKind, *, create: bool) -> DatabaseFile:
         raise InputError(f"{file} does not exist; give a {kind.name}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch(mode=0o600)
+        if not file.exists():
+            file.touch(mode=0o600)
         database = DatabaseFile(file, kind)
         database.set_up(partial(_make_tables, kind))
     except (OSError, DatabaseError) as error:

@@ -51,8 +51,9 @@ def write_all(tables: Iterable[pa.Table], schema: pa.Schema, folder: str, name: 
 
 @contextmanager
 def writing(folder: str, name: str) -> Generator[pa.NativeFile]:
-    """Write a file piece by piece. It replaces an older one at the end of the block, unless the block raises."""
+    """Write a file piece by piece. It replaces an older one at the end of the block; if that raises, nothing stays."""
     files, path = sources.filesystem(folder)
+    was_there = sources.exists(folder)
     files.create_dir(path, recursive=True)
     hidden = _hidden(path, name)
     try:
@@ -61,6 +62,8 @@ def writing(folder: str, name: str) -> Generator[pa.NativeFile]:
     except BaseException:
         with suppress(OSError):
             files.delete_file(hidden)
+            if not was_there and (local := sources.local_path(folder)):
+                local.rmdir()
         raise
     files.move(hidden, sources.join(path, name))
 

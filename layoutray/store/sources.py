@@ -49,6 +49,12 @@ def filesystem(uri: str) -> tuple[pafs.FileSystem, str]:
     return pafs.LocalFileSystem(), str(local)
 
 
+def check_address(uri: str) -> None:
+    """Raise InputError if `uri` is not a valid address, without asking its server."""
+    if path_in_bucket(uri) is None:
+        filesystem(uri)
+
+
 def path_in_bucket(uri: str) -> str | None:
     """`BUCKET/KEY` of an address `s3://BUCKET/KEY`, without escapes; None for any other address.
 

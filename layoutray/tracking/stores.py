@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 from contextlib import AbstractContextManager, nullcontext
 from http.client import HTTPException
+from importlib.metadata import entry_points
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,6 +19,8 @@ _SQLITE = "sqlite:///"
 _HEADER = b"SQLite format 3\0"
 _PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
 """Default ports of the databases that can hold a store."""
+_SCHEMES = ("", "file", "http", "https", "sqlite", "databricks", "databricks-uc", "uc")
+"""Of further addresses that MLflow takes; plug-ins of MLflow add others."""
 _PATIENCE = 10.0
 """Seconds in which a server has to answer."""
 
@@ -39,12 +42,19 @@ def check(uri: str) -> None:
     MLflow itself repeats a call to a server that does not answer for minutes. A server that has answered once is not
     asked again.
     """
+    scheme = urlsplit(uri).scheme.partition("+")[0]
+    plugins = {one.name for one in entry_points(group="mlflow.tracking_store")}
+    if scheme not in {*_SCHEMES, *_PORTS, *plugins}:
+        raise TrackingError(
+            f"{without_password(uri)} cannot be a store of MLflow; give http://HOST:PORT of a server, or "
+            "sqlite:////PATH/mlflow.db"
+        )
     try:
         if uri.startswith(_SQLITE):
             _check_file(_file(uri))
         elif uri.startswith(("http://", "https://")):
             _ask(without_password(uri))
-        elif port := _PORTS.get(urlsplit(uri).scheme.partition("+")[0]):
+        elif port := _PORTS.get(scheme):
             place = urlsplit(uri)
             socket.create_connection((place.hostname or "127.0.0.1", place.port or port), _PATIENCE).close()
     except (OSError, ValueError, HTTPException) as error:

@@ -89,6 +89,13 @@ def _fitting(start: str, source: Checkpoint, recipe: Recipe, target: Mapping[str
             given = parent.adapt(given, target, theirs=source.recipe.model, ours=recipe.model)
         expected = {name: target[name] for name in given.keys() & target.keys()}
     if problems := checkpoint.mismatch(given, expected):
+        theirs, ours = source.recipe.model, recipe.model
+        other = [
+            f"model.{key} is {theirs[key]!r} there and {value!r} in the recipe"
+            for key, value in ours.items()
+            if key in theirs and theirs[key] != value
+        ]
+        problems = "; ".join(other) or problems  # sizes say it in fewer words than tensors
         raise CheckpointError(
             f"the encoder of {start} does not fit the recipe's {recipe.arch}: {problems}; "
             f"set [model] to the sizes of {start}"

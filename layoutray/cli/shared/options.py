@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from layoutray.cli.verbs import VERBS
 from layoutray.errors import InputError
@@ -59,6 +59,27 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1; give e.g. 20")
     return int(text)
+
+
+def whole(text: str) -> int:
+    """`type=` of an option that counts from 0. Raises argparse's error for anything else."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0; give e.g. 4")
+    return int(text)
+
+
+def port(text: str) -> int:
+    """`type=` of `--port`. Raises argparse's error for anything else."""
+    if not text.isdecimal() or not 0 < int(text) < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port; give a number from 1 to 65535, e.g. 8010")
+    return int(text)
+
+
+def gpu_share(text: str) -> float:
+    """`type=` of an option for GPUs, or parts of one. Raises argparse's error for anything else."""
+    if not 0 <= (value := _number(text)) < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of GPUs; give 0, a part such as 0.5, or more")
+    return value
 
 
 def positive_number(text: str) -> float:
@@ -152,10 +173,10 @@ def report_file() -> Any:
 
 def reading_workers() -> Any:
     """`--workers` of the verbs that read pages."""
-    return option("--workers", type=int, help="processes that read pages (default: one per core)")
+    return option("--workers", type=positive, help="processes that read pages (default: one per core)")
 
 
-def gpus(process: str, kind: type[int] | type[float] = float) -> Any:
+def gpus(process: str, kind: Callable[[str], float] = gpu_share) -> Any:
     """`--gpus`, of each `process`."""
     return option(
         "--gpus",
@@ -167,7 +188,10 @@ def gpus(process: str, kind: type[int] | type[float] = float) -> Any:
 def cpus(default: float) -> Any:
     """`--cpus` of a verb that trains."""
     return option(
-        "--cpus", type=float, default=default, help="Ray's CPUs of each process that trains (default: %(default)s)"
+        "--cpus",
+        type=positive_number,
+        default=default,
+        help="Ray's CPUs of each process that trains (default: %(default)s)",
     )
 
 
@@ -175,7 +199,7 @@ def max_failures(default: int) -> Any:
     """`--max-failures` of a verb that trains."""
     return option(
         "--max-failures",
-        type=int,
+        type=whole,
         default=default,
         help="how often a lost process is replaced before the training fails (default: %(default)s)",
     )
@@ -184,7 +208,10 @@ def max_failures(default: int) -> Any:
 def beams() -> Any:
     """`--beams`."""
     return option(
-        "--beams", type=int, default=1, help="beam width of text-generating models; 1 is greedy (default: %(default)s)"
+        "--beams",
+        type=positive,
+        default=1,
+        help="beam width of text-generating models; 1 is greedy (default: %(default)s)",
     )
 
 
@@ -241,9 +268,9 @@ class TrainingOptions(RecipeOptions):
         "several; `none` trains from scratch (default: `start` where architecture, sizes and vocabulary fit)",
     )
     cpus: float = cpus(0.5)
-    gpus: int | None = gpus("process that trains", int)
+    gpus: int | None = gpus("process that trains", whole)
     threads: int | None = option(
-        "--threads", type=int, help="PyTorch threads of each process (default: one for each whole CPU, at least 1)"
+        "--threads", type=positive, help="PyTorch threads of each process (default: one for each whole CPU, at least 1)"
     )
     max_failures: int = max_failures(3)
     experiment: str = option(
@@ -265,9 +292,16 @@ def declared(kind: type[Any]) -> dict[str, Field[Any]]:
     return {one.name: one for one in dataclasses.fields(kind) if "flags" in one.metadata}
 
 
+class _Parser(argparse.ArgumentParser):
+    """Its errors are one line, as all errors of the verbs."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"error: {message}; see {self.prog} --help\n")
+
+
 def parser(verb: str, fields: Mapping[str, Field[Any]]) -> argparse.ArgumentParser:
     """A parser for `layoutray VERB` with these options by name."""
-    return with_fields(argparse.ArgumentParser(prog=f"layoutray {verb}", description=VERBS[verb].summary), fields)
+    return with_fields(_Parser(prog=f"layoutray {verb}", description=VERBS[verb].summary), fields)
 
 
 def with_fields(made: argparse.ArgumentParser, fields: Mapping[str, Field[Any]]) -> argparse.ArgumentParser:

@@ -11,7 +11,9 @@ def existing(source: str | Path) -> str:
     """The absolute path or address of a file or folder. Raises InputError if a path does not exist."""
     absolute = sources.absolute(str(source))
     local = sources.local_path(absolute)
-    if local is not None and not local.exists():
+    if local is None:
+        sources.check_address(absolute)
+    elif not local.exists():
         raise InputError(f"{source} does not exist; give a file or folder that does, or an s3:// address")
     return absolute
 
@@ -28,6 +30,7 @@ def usable(folder: str | Path, kind: str = "") -> str:
     absolute = sources.absolute(str(folder))
     local = sources.local_path(absolute)
     if local is None:
+        sources.check_address(absolute)
         return absolute
     nearest = next(one for one in (local, *local.parents) if one.exists())
     if not nearest.is_dir():

@@ -41,7 +41,7 @@ class TrialOptions(TrainingOptions):
     max_failures: int = options.max_failures(0)
     at_once: int = option(
         "--at-once",
-        type=int,
+        type=options.whole,
         default=0,
         help="concurrent trials; 0 is as many as the cores allow, or all if nodes may join the cluster "
         "(default: %(default)s)",
@@ -64,7 +64,12 @@ class SeedOptions(TrialOptions):
     """Options of every verb that trains a recipe with several seeds."""
 
     seeds: Sequence[int] = option(
-        "--seeds", nargs="+", type=int, default=[1, 2, 3], metavar="SEED", help="of the trainings (default: 1 2 3)"
+        "--seeds",
+        nargs="+",
+        type=options.whole,
+        default=[1, 2, 3],
+        metavar="SEED",
+        help="of the trainings (default: 1 2 3)",
     )
 
     @property

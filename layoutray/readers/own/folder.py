@@ -1,6 +1,7 @@
 """A folder of files without annotation: every file below it is a document, whatever its name or type.
 
-A file that cannot be read becomes a dead letter of ingest. Only files whose names start with a dot are ignored.
+A file that cannot be read becomes a dead letter of ingest. Files whose names start with a dot are ignored, and so are
+`values.csv` and `values.jsonl`, which have the values of the files beside them for reader `values`.
 `layoutray.store.sources` describes how file names that are not valid text are written.
 """
 
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import require_any
+from layoutray.readers.own.values import TABLES
 from layoutray.store import sources
 
 
@@ -17,7 +19,9 @@ class _Folder:
 
     def discover(self, root: str) -> Iterator[DocumentRef]:
         references = (
-            DocumentRef(key=uri, source=uri, image=uri, annotation="", split="") for uri in sources.list_files(root)
+            DocumentRef(key=uri, source=uri, image=uri, annotation="", split="")
+            for uri in sources.list_files(root)
+            if sources.name(uri) not in TABLES
         )
         return require_any(references, root, "any file whose name does not start with a dot")
 

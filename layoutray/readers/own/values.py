@@ -25,7 +25,7 @@ from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import file_name, folder_of, json_uri, nothing_found, text_of
 from layoutray.store import sources
 
-_TABLES = ("values.csv", "values.jsonl")
+TABLES = ("values.csv", "values.jsonl")
 _HEADING = ("file", "field", "value")
 _ROW = "row"
 _SHOWN = 10
@@ -44,9 +44,9 @@ class _Values:
     def discover(self, root: str) -> Iterator[DocumentRef]:
         """The documents of all tables below `root`. Raises InputError for mistakes in a table."""
         files = set(sources.list_files(root))
-        tables = sorted(uri for uri in files if file_name(uri).name in _TABLES)
+        tables = sorted(uri for uri in files if file_name(uri).name in TABLES)
         if not tables:
-            raise nothing_found(root, f"{' or '.join(_TABLES)} beside the files whose values it has")
+            raise nothing_found(root, f"{' or '.join(TABLES)} beside the files whose values it has")
         for table in tables:
             for uri, fields in _documents(table, files).items():
                 yield DocumentRef(key=uri, source=uri, image=uri, annotation=json_uri(fields), split="")

@@ -6,6 +6,7 @@ from typing import Protocol, cast
 
 from layoutray import registry
 from layoutray.checkpoint import Checkpoint
+from layoutray.errors import InputError
 
 
 class Importer(Protocol):
@@ -25,4 +26,10 @@ class Importer(Protocol):
 
 def load(name: str) -> Importer:
     """The importer called `name`; dashes stand for underscores."""
-    return cast(Importer, registry.load(__name__, "IMPORTER", name.replace("-", "_")))
+    try:
+        return cast(Importer, registry.load(__name__, "IMPORTER", name.replace("-", "_")))
+    except InputError as error:
+        known = [one.replace("_", "-") for one in registry.names(__name__, "IMPORTER")]
+        if name.replace("_", "-") in known:
+            raise
+        raise InputError(f"no release called {name!r}; known: {', '.join(known)}") from error
