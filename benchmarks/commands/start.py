@@ -75,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
         vocabulary = [f"tokenizer.path={minilm}", *options.set]
         layoutray.encode("finetune-start", pages, out=windows, overrides=vocabulary)
     layoutray.finetune("finetune-start", windows, out=trained, init=[minilm], overrides=options.set)
-    write(Path(trained), Path(options.out), json.loads((pages[0] / "manifest.json").read_bytes())["pages_out"])
+    write(Path(trained), Path(options.out), json.loads((pages[0] / "manifest.json").read_bytes())["splits"]["train"])
     return 0
 
 
@@ -83,7 +83,7 @@ def write(trained: Path, out: Path, cord: int) -> None:
     """Write the trained checkpoint with 8-bit weights, and its card, into the folder `out`.
 
     Args:
-        cord: number of receipts of CORD.
+        cord: number of training receipts of CORD.
     """
     loaded = checkpoint.load(trained)
     made_by = {"layoutray": loaded.provenance["layoutray"], "pages_from": ["cord", *(one.pages for one in _DRAWN)]}
