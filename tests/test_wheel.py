@@ -125,7 +125,7 @@ def test_the_python_of_the_readme_runs_with_the_wheel(environment: Path, tmp_pat
     trained = job(tmp_path, recipe("entities", model=NO_DROPOUT, steps=1, max_length=24), pages(2))
     alone(trained)
     Image.new("RGB", (800, 1100), "white").save(tmp_path / "scan.pdf")
-    write_pages(tmp_path / "runs/demo/pages", pages(2))
+    write_pages(tmp_path / "runs/demo/trained/pages/1", pages(2))
     run([environment / "python", "-c", program.replace(REGISTERED, str(trained.out))], tmp_path)
 
 
