@@ -18,12 +18,12 @@ _REGISTERED = ("({})", "({})", "{}", "Reg. No {}", "(Co. Reg. No. {})", "(Reg No
 def company(column: Column, side: Side) -> None:
     """A logo or not, the company with its registration number, its address, and how to reach it."""
     sheet = column.sheet
-    if sheet.chance(0.25):
+    if sheet.chance(0.15):
         logo(column, side)
     large = sheet.random.choice((1.0, 1.0, 1.2, 1.4))
     name: list[Run] = sheet.value("company")
     registered = sheet.random.choice(_REGISTERED).format(sheet.bill.values["registration_number"])
-    if sheet.chance(0.35):
+    if sheet.chance(0.5):
         sheet.printed.add("registration_number")
         name.append((("\n" if sheet.chance(0.6) else "") + registered, "registration_number"))
     column.write(name, (sheet.face.bold if sheet.chance(0.6) else sheet.face).scaled(large), side)
