@@ -18,12 +18,12 @@ _REGISTERED = ("({})", "({})", "{}", "Reg. No {}", "(Co. Reg. No. {})", "(Reg No
 def company(column: Column, side: Side) -> None:
     """A logo or not, the company with its registration number, its address, and how to reach it."""
     sheet = column.sheet
-    if sheet.chance(0.25):
+    if sheet.chance(0.15):
         logo(column, side)
     large = sheet.random.choice((1.0, 1.0, 1.2, 1.4))
     name: list[Run] = sheet.value("company")
     registered = sheet.random.choice(_REGISTERED).format(sheet.bill.values["registration_number"])
-    if sheet.chance(0.35):
+    if sheet.chance(0.5):
         sheet.printed.add("registration_number")
         name.append((("\n" if sheet.chance(0.6) else "") + registered, "registration_number"))
     column.write(name, (sheet.face.bold if sheet.chance(0.6) else sheet.face).scaled(large), side)
@@ -231,10 +231,9 @@ def filled(sheet: Sheet, text: str) -> list[Run]:
             runs.append((word, ""))
             continue
         kind, _, after = rest.partition("}")
-        first, *middle = sheet.value(kind)
-        last = ([first, *middle])[-1]
-        found = [(before + first[0], first[1]), *middle]
-        found[-1] = (found[-1][0] + after, last[1])
+        found = sheet.value(kind)
+        found[0] = (before + found[0][0], found[0][1])
+        found[-1] = (found[-1][0] + after, found[-1][1])
         runs += found
     return runs
 

@@ -72,8 +72,8 @@ class Sheet:
     def labelled(self, kind: str) -> list[Run]:
         """Label and value behind each other; few are one word."""
         label, (first, *others) = self.label(kind), self.value(kind)
-        if kind in _JOINED and self.end == ":" and self.chance(0.15):
-            return [(f"{label}{first[0]}", first[1]), *others]
+        if kind in _JOINED and first[1] == kind and self.end == ":" and self.chance(0.15):
+            return [(f"{label}{first[0]}", kind), *others]
         at = self.value("time") if kind == "date" and self.chance(0.2) else []
         return [(label, ""), first, *others, *at]
 

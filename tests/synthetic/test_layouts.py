@@ -2,7 +2,9 @@
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import date
+from itertools import chain, pairwise
 from random import Random
 
 import numpy as np
@@ -12,22 +14,30 @@ from layoutray.document.tags import spans
 from layoutray.synthetic.bills import Bill, invent_bill
 from layoutray.synthetic.canvas import Canvas, Face, by_rows
 from layoutray.synthetic.country import countries
-from layoutray.synthetic.layouts import LAYOUTS, Layout, draw
+from layoutray.synthetic.layouts import LAYOUTS, draw
 from layoutray.synthetic.sheet import AMOUNTS, amount
 from layoutray.synthetic.wordings import LANGUAGES, data
 
-SEEDS = range(20)
-EACH = pytest.mark.parametrize("layout", [layout for layout, _ in LAYOUTS], ids=lambda layout: layout.__name__)
+NAMES = [layout.__name__ for layout, _ in LAYOUTS]
+Drawn = Mapping[str, Sequence[tuple[Canvas, int]]]
+
+
+@pytest.fixture(scope="module")
+def drawn() -> Drawn:
+    """Pages of each kind with the used heights, every second page with entities of line items."""
+    return {
+        layout.__name__: [draw(Random(seed), layout, itemised=seed % 2 == 0) for seed in range(14)]
+        for layout, _ in LAYOUTS
+    }
 
 
 def cents(text: str) -> int:
     return int("".join(re.findall(r"\d", text))) * (-1 if text.startswith("-") else 1)
 
 
-@EACH
-def test_no_word_overlaps_another_or_leaves_the_sheet(layout: Layout) -> None:
-    for seed in SEEDS:
-        canvas, height = draw(Random(seed), layout, itemised=seed % 2 == 0)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_word_overlaps_another_or_leaves_the_sheet(drawn: Drawn, name: str) -> None:
+    for seed, (canvas, height) in enumerate(drawn[name]):
         boxes = np.array([mark.box for mark in canvas.marks])
         assert boxes.min() >= 0
         assert boxes[:, 2].max() <= canvas.width
@@ -39,19 +49,16 @@ def test_no_word_overlaps_another_or_leaves_the_sheet(layout: Layout) -> None:
         assert shared.max() == 0, seed
 
 
-@EACH
-def test_entities_are_whole_in_any_order_of_words(layout: Layout) -> None:
+def test_entities_are_whole_in_any_order_of_words(drawn: Drawn) -> None:
     lines: Counter[int] = Counter()
-    for seed in SEEDS:
-        canvas, _ = draw(Random(seed), layout)
+    for canvas, _ in chain.from_iterable(drawn.values()):
         for kind, start, end in spans([mark.tag for mark in canvas.marks]):
             text = " ".join(mark.text for mark in canvas.marks[start:end])
             if kind in ("company", "address", "customer_address", "number"):
-                assert canvas.values[kind] in text, (kind, seed)
+                assert canvas.values[kind] in text, kind
             if kind == "address":
                 lines[len({mark.line for mark in canvas.marks[start:end]})] += 1
-    assert len(lines) > 1, "addresses of several lengths"
-    assert max(lines) > 2
+    assert {1, 2, 3} <= lines.keys(), "addresses of several lengths"
 
 
 def test_rows_are_read_from_left_to_right_with_entities_in_one_piece() -> None:
@@ -117,14 +124,11 @@ def test_sentences_name_known_kinds() -> None:
             assert set(re.findall(r"\{(\w+)\}", text)) <= known, text
 
 
-def test_labels_of_a_kind_have_many_wordings_and_places() -> None:
+def test_labels_of_a_kind_have_many_wordings_and_places(drawn: Drawn) -> None:
     places: defaultdict[str, set[str]] = defaultdict(set)
-    layout = LAYOUTS[1][0]
-    for seed in range(60):
-        canvas, _ = draw(Random(seed), layout)
-        for index, mark in enumerate(canvas.marks[1:], start=1):
+    for canvas, _ in chain.from_iterable(drawn.values()):
+        for before, mark in pairwise(canvas.marks):
             if mark.tag == "B-date":
-                before = canvas.marks[index - 1]
                 places[before.text.lower()].add("same" if before.line == mark.line else "other")
     assert len(places) > 15
     assert {"same", "other"} == set().union(*places.values())
