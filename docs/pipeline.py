@@ -57,7 +57,9 @@ STAGES = (
     Stage("correct", "truth", "review export", "review formats"),
 )
 BASES = (
-    Base("cli recipe", "one module a verb, one TOML file a run; train and demo run the whole chain", "train demo recipes"),
+    Base(
+        "cli recipe", "one module a verb, one TOML file a run; train and demo run the whole chain", "train demo recipes"
+    ),
     Base("cluster", "the same work on Ray (Data, Train, Serve): one machine or many"),
     Base("tracking", "runs, models, champion and candidate in MLflow"),
     Base("document store", "words, pages and answers; tables as Parquet and Arrow, in folders or buckets"),
