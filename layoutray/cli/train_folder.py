@@ -156,7 +156,7 @@ def _train(chosen: TrainFolderOptions) -> TrainedFolder:
         training = replace(chosen, out=_training_place(fields, chosen))
         planned = _encode(fields, of_start, _pages(chosen), training)
         _say_step(3, f"train {len(planned.trials)} models: one of all documents, the others to measure")
-        parent = trials.open_whole(planned.trials, training, ["train.fold=*"])
+        parent = trials.open_whole(planned.trials, training, [])
         with parent.failed_on_error():
             trials.train_every(planned.trials, trials.check(planned.trials), parent, training)
             _say_step(4, "measure: each document is answered by a model that has not seen it")
@@ -196,8 +196,8 @@ def _read(readers: Sequence[str], wanted: Mapping[str, str], chosen: TrainFolder
 
 def _training_place(fields: InferredFields, chosen: TrainFolderOptions) -> str:
     """The folder of the trainings with these documents and options."""
-    data_sets = [*map(DataSet, _pages(chosen))]
-    files = [[shards.shards(one.pages), [*sources.sizes(one.documents)]] for one in data_sets]
+    # The name of a file of pages follows from its content.
+    files = [[sources.name(file) for file in shards.shards(DataSet(folder).pages)] for folder in _pages(chosen)]
     settings = [fields.task(), chosen.init, chosen.name, chosen.folds, _overrides(chosen, of_ingest=False)]
     digest = hashlib.sha256(json.dumps([files, settings]).encode()).hexdigest()[:8]
     return sources.join(_place(chosen, "trainings"), digest)

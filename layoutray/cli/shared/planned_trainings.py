@@ -93,7 +93,7 @@ def plan(whole: Job, scheduled: Schedule, out: str) -> PlannedTrainings:
     numbers = range(1, scheduled.measured + 1)
     return PlannedTrainings(
         schedule=scheduled,
-        whole=Trial(whole, (), close_without_checkpoint),
+        whole=Trial(whole, ("train.fold=0",), close_without_checkpoint),
         parts=[part(number, 0) for number in numbers],
         halves=[part(number, scheduled.half) for number in numbers] if scheduled.half else [],
     )
