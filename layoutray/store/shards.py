@@ -1,6 +1,8 @@
 """Parquet shards in a local folder or an object store. A shard appears under its name only when it is complete."""
 
+import errno
 import hashlib
+import os
 import uuid
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Generator, Iterable, Iterator, Mapping, Sequence
@@ -57,7 +59,7 @@ def writing(folder: str, name: str) -> Generator[pa.NativeFile]:
     files.create_dir(path, recursive=True)
     hidden = _hidden(path, name)
     try:
-        with files.open_output_stream(hidden) as stream:
+        with _named(folder, name), files.open_output_stream(hidden) as stream:
             yield stream
     except BaseException:
         with suppress(OSError):
@@ -89,14 +91,32 @@ def write_together(contents: Mapping[str, pa.Buffer | bytes], folder: str) -> No
     files, path = sources.filesystem(folder)
     files.create_dir(path, recursive=True)
     hidden = {name: _hidden(path, name) for name in contents}
-    for name, data in contents.items():
-        with files.open_output_stream(hidden[name]) as stream:
-            stream.write(data)
+    try:
+        for name, data in contents.items():
+            with _named(folder, name), files.open_output_stream(hidden[name]) as stream:
+                stream.write(data)
+    except BaseException:
+        for one in hidden.values():
+            with suppress(OSError):
+                files.delete_file(one)
+        raise
     last = sources.join(path, [*contents][-1])
     if len(contents) > 1 and files.get_file_info(last).type == pafs.FileType.File:
         files.delete_file(last)
     for name in contents:
         files.move(hidden[name], sources.join(path, name))
+
+
+@contextmanager
+def _named(folder: str, name: str) -> Generator[None]:
+    """Add the file to the error of a full disk, which names none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        place = sources.join(folder, name)
+        raise OSError(error.errno, f"{place} cannot be written: {os.strerror(error.errno)}; free space") from error
 
 
 def shards(folder: str) -> list[str]:

@@ -1,5 +1,7 @@
+import os
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import datasets
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from layoutray.errors import SchemaError
 from layoutray.store import codec, shards, sources
 from layoutray.store.schema import DOCUMENTS, EXAMPLES, PAGES
+from tests.serving.small_disk import small_disk
 from tests.store.pages import page, word
 from tests.store.test_sources import server  # noqa: F401  (a fixture)
 
@@ -218,3 +221,17 @@ def test_a_nullable_column_that_earlier_files_lack_is_null(pages: pa.Table, fold
     shards.write(pages.drop_columns("lines"), folder, "b.parquet")
     with pytest.raises(SchemaError, match=r"does not have the columns \['lines'\]"):
         shards.read(folder, PAGES)
+
+
+def test_a_full_disk_is_named_with_the_file_and_nothing_half_written_stays(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        folder = str(disk.folder)
+        for write in (partial(shards.write_bytes, folder=folder, name="a.png"), partial(piece_by_piece, folder)):
+            with pytest.raises(OSError, match=rf"{folder}/a\.png cannot be written: No space left on device"):
+                write(bytes(5 * 2**20))
+            assert not os.listdir(folder)
+
+
+def piece_by_piece(folder: str, data: bytes) -> None:
+    with shards.writing(folder, "a.png") as stream:
+        stream.write(data)

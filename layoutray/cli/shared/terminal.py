@@ -53,8 +53,9 @@ def show_report(report: Mapping[str, Any], file: str | None, *, indent: int | No
 
 def show_picture(png: bytes, file: Path) -> int:
     """Write a picture and print its path on stdout. Returns exit status 0."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(png)
+    from layoutray.store import shards
+
+    shards.write_file(png, str(file))
     return show_path(file)
 
 
