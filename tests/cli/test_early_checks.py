@@ -49,7 +49,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         ("encode small.toml model --out new", "model is not a data set: it is a checkpoint; give"),
         ("dead-letters list model", "model has no dead letters: it is a checkpoint; give"),
         ("import skim_attentive scans new", "known: .*skim-attention"),
-        ("finetune finetun-invoices examples --out new", "did you mean finetune-invoices"),
+        ("finetune finetun-fields examples --out new", "did you mean finetune-fields"),
     ],
 )
 def test_a_folder_of_another_kind_is_named(

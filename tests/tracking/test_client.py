@@ -58,11 +58,11 @@ def test_a_store_that_cannot_be_one_is_named_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        ["finetune", "demo-finetune", "examples", "--out", "out", "--workers", "2"],
-        ["finetune", "demo-finetune", "examples", "--out", "out"],
-        ["sweep", "demo-finetune", "examples", "--out", "out", "--over", "seed=1,2"],
-        ["compare", "pages", "demo-finetune", "--out", "out"],
-        ["learning-curve", "pages", "demo-finetune", "examples", "--out", "out"],
+        ["finetune", "finetune-fields", "examples", "--out", "out", "--workers", "2"],
+        ["finetune", "finetune-fields", "examples", "--out", "out"],
+        ["sweep", "finetune-fields", "examples", "--out", "out", "--over", "seed=1,2"],
+        ["compare", "pages", "finetune-fields", "--out", "out"],
+        ["learning-curve", "pages", "finetune-fields", "examples", "--out", "out"],
         ["predict", "models:/x@champion", "scans", "--out", "out"],
         ["evaluate", "models:/x@champion", "pages"],
         ["serve", "models:/x@champion"],
@@ -88,7 +88,7 @@ def test_a_name_that_no_model_can_have_is_refused_before_work(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     over = ["--over", "seed=1,2"] if verb == "sweep" else []
-    assert main([verb, "demo-finetune", "examples", "--out", "out", "--register", name, *over]) == 1
+    assert main([verb, "finetune-fields", "examples", "--out", "out", "--register", name, *over]) == 1
     assert capsys.readouterr().err.startswith(f"error: {name!r} cannot be the name of a registered model; ")
 
 
