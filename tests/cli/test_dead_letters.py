@@ -164,6 +164,6 @@ def test_what_is_not_there_is_said(folder: str, capsys: pytest.CaptureFixture[st
     with pytest.raises(InputError, match=r"has no dead letter of 'c\.pdf'; see `layoutray dead-letters list"):
         show([folder, "c.pdf"])
     assert main(["dead-letters", "list", f"{folder}/nowhere"]) == 1
-    assert "nowhere does not exist" in capsys.readouterr().err
+    assert "nowhere has no dead letters: it does not exist" in capsys.readouterr().err
     assert main(["dead-letters", "replay", folder, "--reason", "encrypted"]) == 0
     assert "has no such dead letters" in capsys.readouterr().err

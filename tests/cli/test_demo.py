@@ -23,7 +23,7 @@ def test_a_folder_with_other_files_is_refused_and_kept(tmp_path: Path) -> None:
     kept.write_text("trained for days")
     # Too few documents: a demo that accepts the folder fails before it trains anything.
     with pytest.raises(InputError, match="runs is not empty and was not made by the demo"):
-        demo.main(["--out", str(tmp_path / "runs"), "--count", "0", "--unseen", "0"])
+        demo.main(["--out", str(tmp_path / "runs"), "--count", "1", "--unseen", "1"])
     assert kept.read_text() == "trained for days"
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["model"]
 
