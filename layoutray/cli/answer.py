@@ -97,13 +97,22 @@ def answer(
     # Imported here because Ray and PyTorch take seconds, for which `--help` shall not wait.
     from layoutray import checkpoint
     from layoutray.cli.predict import load, predict
+    from layoutray.cli.shared import output_folder
     from layoutray.inference.by_name import named
-    from layoutray.store import job, sources
+    from layoutray.prepare.discovery import check_source
+    from layoutray.recipe.ingest import load_ingest
+    from layoutray.store import folder_kind, job, sources
+    from layoutray.store.data_set import is_ingested
 
-    asked, folder = _fields(fields), sources.absolute(str(out))
+    asked, folder = _fields(fields), output_folder.usable(out, folder_kind.ANSWERS)
+    read_with = load_ingest(recipe, overrides)
+    given = [output_folder.existing(file) for file in ([files] if isinstance(files, str | Path) else files)]
+    for file in given:
+        if not is_ingested(file):
+            check_source(file, read_with)
     _, _, loaded = load(str(model), tracking_uri)
     answering = named(loaded, asked)
-    source = _one_source([files] if isinstance(files, str | Path) else files, folder)
+    source = _one_source(given, folder)
     place = sources.join(folder, "model")
     question = {"model": loaded.version, "fields": {name: asdict(kind) for name, kind in asked.items()}}
     job.claim(place, question)
@@ -128,11 +137,10 @@ def _fields(text: str) -> "dict[str, FieldType]":
     return dict(tasks.fields_of(config.build(tasks.load("entities_bioes"), {"fields": section}, "task")))
 
 
-def _one_source(files: Sequence[str | Path], out: str) -> str:
-    """One of `files`, a folder or a file, or a folder with copies of several: `out`/files."""
+def _one_source(given: Sequence[str], out: str) -> str:
+    """The folder or file, if one is given, or a folder with copies of several files: `out`/files."""
     from layoutray.store import job, shards, sources
 
-    given = [sources.absolute(str(file)) for file in files]
     if len(given) == 1:
         return given[0]
     names = [sources.name(file) for file in given]

@@ -155,6 +155,8 @@ class Demo:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     demo = options.given("demo", arguments, Demo)
+    if demo.documents:
+        values(demo.documents / "values.csv")  # before the folder of a former demo is emptied
     start_folder(demo.out)
     if demo.documents is None:
         with demo.step("Draw documents"):

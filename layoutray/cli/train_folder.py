@@ -21,7 +21,7 @@ from typing import Any, get_args
 
 from layoutray import checkpoint, start
 from layoutray.cli import encode, ingest
-from layoutray.cli.shared import field_report, options, terminal, tracked_training, trials
+from layoutray.cli.shared import field_report, options, output_folder, terminal, tracked_training, trials
 from layoutray.cli.shared.options import option
 from layoutray.cli.shared.planned_trainings import RECIPE, Part, PlannedTrainings, plan, recipe_of, schedule_for
 from layoutray.cli.shared.progress import ProgressDisplay
@@ -37,7 +37,7 @@ from layoutray.prepare.infer_fields import InferredFields, infer_fields
 from layoutray.prepare.whole_documents import read_documents
 from layoutray.readers import labelled_folder
 from layoutray.recipe import recipes
-from layoutray.recipe.ingest import IngestRecipe
+from layoutray.recipe.ingest import IngestRecipe, load_ingest
 from layoutray.recipe.recipes import Recipe
 from layoutray.store import job as owned
 from layoutray.store import shards, sources
@@ -144,11 +144,15 @@ def train_folder(folders: str | Path | Sequence[str | Path], *, out: str | Path,
 def _train(chosen: TrainFolderOptions) -> TrainedFolder:
     """The six steps. Options are checked before the first."""
     readers, wanted, name = _readers(chosen), _wanted(chosen.fields), _name(chosen)
+    out = output_folder.usable(chosen.out)
     recipes.load(RECIPE, _overrides(chosen, of_ingest=False))
+    for reader in readers:
+        load_ingest(_ingest_recipe(reader), _overrides(chosen, of_ingest=True))
+    tracked_training.check_tracking(chosen.tracking_uri, name)
     init = tracked_training.starting_checkpoints(chosen.init or [start.NAME], chosen.tracking_uri)
-    with working_on(sources.absolute(chosen.out)), connect():
-        owned.claim(sources.absolute(chosen.out), {"folders": [*map(sources.absolute, chosen.folders)]})
-        of_start = checkpoint.load(registered.fetch(init[0], chosen.tracking_uri)).recipe
+    of_start = checkpoint.load(registered.fetch(init[0], chosen.tracking_uri)).recipe
+    with working_on(out), connect():
+        owned.claim(out, {"folders": [*map(sources.absolute, chosen.folders)]})
         _say_step(1, "read the documents")
         fields = _read(readers, wanted, chosen)
         _say_step(2, "cut their pages into windows of tokens")
@@ -176,7 +180,11 @@ def _train(chosen: TrainFolderOptions) -> TrainedFolder:
 
 def _readers(chosen: TrainFolderOptions) -> list[str]:
     """The reader of each folder."""
-    return [labelled_folder.reader_of(sources.absolute(folder)) for folder in chosen.folders]
+    return [labelled_folder.reader_of(output_folder.existing(folder)) for folder in chosen.folders]
+
+
+def _ingest_recipe(reader: str) -> str:
+    return f"ingest-{reader.replace('_', '-')}"
 
 
 def _pages(chosen: TrainFolderOptions) -> list[str]:
@@ -188,7 +196,7 @@ def _read(readers: Sequence[str], wanted: Mapping[str, str], chosen: TrainFolder
     """Ingest the documents; all are in split train. Returns their fields."""
     assignments = ["dev_share=0.0", "test_share=0.0", "measured=none", *_overrides(chosen, of_ingest=True)]
     for reader, folder, pages in zip(readers, chosen.folders, _pages(chosen), strict=True):
-        ingest.ingest(f"ingest-{reader.replace('_', '-')}", folder, pages, overrides=assignments)
+        ingest.ingest(_ingest_recipe(reader), folder, pages, overrides=assignments)
     fields = infer_fields(read_documents([*map(DataSet, _pages(chosen))]), wanted)
     field_report.show_fields(fields)
     return fields

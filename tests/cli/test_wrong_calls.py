@@ -54,6 +54,9 @@ RIGHT: Mapping[str, Given] = {
     "keys list": {},
     "keys revoke": {"name": ["anna"]},
     "demo": {"out": [_NEW]},
+    "train": {"folders": ["labelled"], "out": [_NEW], "init": [_MODEL]},
+    "answer": {"files": ["scans"], "fields": ["total"], "out": [_NEW]},
+    "recipes": {},
     "benchmark ocr": {"reader": ["folder"], "root": ["scans"]},
     "dead-letters list": {"folder": [_PAGES]},
     "dead-letters show": {"folder": [_PAGES], "which": ["x"]},
@@ -79,6 +82,11 @@ WRONG_PLACES: Mapping[str, Sequence[str]] = {
     "init": (*_NO_FOLDER, _PAGES, "models:/unknown@champion"),
     "answers": (*_NO_FOLDER, "file.txt", _PAGES),
     "folder": (*_NO_FOLDER, "file.txt", _MODEL),
+    "folders": (*_NO_FOLDER, "file.txt", _PAGES),
+    "files": _NO_FOLDER,
+    "fields": ("", "total:money", "total,total"),
+    "documents": (),
+    "model": (*_NO_FOLDER, "file.txt", _PAGES, _MODEL),
     "source": _NO_FOLDER,
     "root": ("nowhere", "empty"),
     "labelled": ("nowhere", "empty", _MODEL),
@@ -205,9 +213,10 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (folder / "mix.toml").write_text("seed = 1\n[shares]\ningested = 0.5\npages = 0.5\n")
     save_untrained(folder / _MODEL, metrics={"step": 1.0})
     write_answers(folder / "answered", ["a"])
-    for name in ("scans", "empty"):
+    for name in ("scans", "labelled", "empty"):
         (folder / name).mkdir()
     Image.new("L", (60, 80), 255).save(folder / "scans/a.png")
+    (folder / "labelled/values.csv").write_text("file,field,value\na.png,total,1.00\n")
     (folder / "file.txt").write_text("buy milk")
     (folder / "broken.toml").write_text("name = [")
     KeyStore.open(str(folder / "keys.db"), create=True).close()
