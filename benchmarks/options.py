@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutray.cli.shared.options import local_folder
+from layoutray.cli.shared.checked import local_folder
 from layoutray.errors import InputError
 
 _WINDOWS = 8

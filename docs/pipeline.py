@@ -45,7 +45,7 @@ STAGES = (
         "train",
         "checkpoint",
         "import pretrain finetune sweep learning-curve compare",
-        "training architectures nn compare releases",
+        "training architectures nn start compare releases",
     ),
     Stage(
         "measure",

@@ -15,7 +15,8 @@ from benchmarks.measure.ingest_peers import TimedRound, time_contenders
 from benchmarks.measure.spread import Spread
 from benchmarks.real_pages import RealPagesOptions
 from layoutray.cli.shared import terminal
-from layoutray.cli.shared.options import local_folder, parse
+from layoutray.cli.shared.checked import local_folder
+from layoutray.cli.shared.options import parse
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.placement import Replicas

@@ -18,7 +18,8 @@ from benchmarks.measure.spread import Spread
 from benchmarks.options import RunsOptions, add_recipe, add_runs_options
 from benchmarks.training_runs import Runs
 from layoutray.cli.shared import terminal
-from layoutray.cli.shared.options import parse, positive
+from layoutray.cli.shared.checked import positive
+from layoutray.cli.shared.options import parse
 from layoutray.errors import InputError
 from layoutray.metrics.bootstrap import Estimate, f1
 

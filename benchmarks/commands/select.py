@@ -17,7 +17,8 @@ from benchmarks.measure.spread import Spread
 from benchmarks.options import RunsOptions, add_recipe, add_runs_options
 from benchmarks.training_runs import Runs, Scores, schedule
 from layoutray.cli.shared import terminal
-from layoutray.cli.shared.options import parse, positive
+from layoutray.cli.shared.checked import positive
+from layoutray.cli.shared.options import parse
 from layoutray.errors import InputError
 
 _SELECT, _RANDOM = "select", "random"

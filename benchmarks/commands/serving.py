@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
         recognition=load_ingest(options.recipe, []).recognition,
         ocr_replicas=options.ocr_replicas,
         model_replicas=options.model_replicas,
-        port=options.port,
+        port=checked.port,
     )
     files = _files(options.folders, options.pages)
     with IsolatedRecogniser(settings.recognition) as recogniser:

@@ -11,7 +11,8 @@ from pathlib import Path
 from benchmarks.measure.training_speed import Speed, SpeedRun, measure
 from benchmarks.options import add_overrides
 from layoutray.cli.shared import terminal
-from layoutray.cli.shared.options import local_folder, parse
+from layoutray.cli.shared.checked import local_folder
+from layoutray.cli.shared.options import parse
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 _BEFORE = "before"

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.verbs import needs_extra
 from layoutray.errors import InputError
@@ -41,7 +41,7 @@ _OPTIONS = {
         "a killed job resumes",
     ),
     "recipe": option("--recipe", help="ingest recipe of files (default: %(default)s)"),
-    "workers": option("--workers", type=int, help="as of `layoutray predict`"),
+    "workers": option("--workers", type=checked.positive, help="as of `layoutray predict`"),
     "gpus": options.gpus("replica"),
     "tracking_uri": options.tracking_uri(),
     **options.declared(RecipeOptions),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import checked, options, terminal
 from layoutray.errors import InputError
 from layoutray.evaluation.ocr_settings import HEADING, annotated_pictures, born_digital_pages, score_settings, variant
 from layoutray.ocr.settings import PROFILES
@@ -18,7 +18,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("root", help="folder of the files or of the data set")
     parser.add_argument("--split", default="", help="split of the data set: train, dev or test (default: all)")
     parser.add_argument(
-        "--limit", type=options.positive, default=50, help="maximum number of documents, spread evenly (default: 50)"
+        "--limit",
+        type=checked.positive,
+        default=50,
+        help="maximum number of documents, spread evenly (default: 50)",
     )
     parser.add_argument(
         "--variant",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutray import checkpoint
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.evaluation_options import EvaluationOptions
 from layoutray.cli.shared.options import option
 from layoutray.cli.shared.output_folder import new_folder
@@ -20,10 +20,16 @@ class CalibrateOptions(EvaluationOptions):
 
     split: str = options.split("dev")
     precision: float = option(
-        "--precision", type=options.share, default=0.99, help="wanted precision of the accepted answers (default: 0.99)"
+        "--precision",
+        type=checked.share,
+        default=0.99,
+        help="wanted precision of the accepted answers (default: 0.99)",
     )
     risk: float = option(
-        "--risk", type=options.share, default=0.1, help="probability that the true precision is lower (default: 0.1)"
+        "--risk",
+        type=checked.share,
+        default=0.1,
+        help="probability that the true precision is lower (default: 0.1)",
     )
     out: str = option("--out", required=True, help="new folder or s3:// address for the checkpoint with thresholds")
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from layoutray import config
 from layoutray.checkpoint import read_vocabulary
 from layoutray.cli import encode
-from layoutray.cli.shared import equal_minutes, options, terminal, tracked_training, trials
+from layoutray.cli.shared import checked, equal_minutes, options, terminal, tracked_training, trials
 from layoutray.cli.shared.evaluation_options import MeasuredPages, SelectionOptions
 from layoutray.cli.shared.options import option
 from layoutray.cli.shared.trials import SeedOptions, Trial
@@ -74,13 +74,13 @@ class CompareOptions(SeedOptions, SelectionOptions):
     steps: int | None = option(
         "--steps",
         group="length",
-        type=options.positive,
+        type=checked.positive,
         help="of every training (default: those of the recipes, if they agree)",
     )
     minutes: float | None = option(
         "--minutes",
         group="length",
-        type=options.positive_number,
+        type=checked.positive_number,
         help="of every training: each has the number of steps that fit into this time on this machine",
     )
 

@@ -23,7 +23,7 @@ from PIL import Image
 
 from layoutray.cli import serve
 from layoutray.cli.answer import answer
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import option
 from layoutray.cli.synthesize import synthesize
 from layoutray.cli.train_folder import train_folder
@@ -59,23 +59,23 @@ class Demo:
     out: Path = option(
         "--out",
         default="runs/demo",
-        type=options.local_folder,
+        type=checked.local_folder,
         help="folder for all results: new, empty, or of a former demo, which is deleted (default: %(default)s)",
     )
     documents: Path | None = option(
         "--documents",
-        type=options.local_folder,
+        type=checked.local_folder,
         help="folder of your own documents with the values of some of them in values.csv; the others are answered "
         "(default: drawn documents)",
     )
     count: int = option(
-        "--count", default=10, type=options.positive, help="labelled documents to draw (default: %(default)s)"
+        "--count", default=10, type=checked.positive, help="labelled documents to draw (default: %(default)s)"
     )
     unseen: int = option(
-        "--unseen", default=8, type=options.positive, help="further documents to draw (default: %(default)s)"
+        "--unseen", default=8, type=checked.positive, help="further documents to draw (default: %(default)s)"
     )
     seed: int = option(
-        "--seed", default=7, type=options.whole, help="seed of the drawn documents (default: %(default)s)"
+        "--seed", default=7, type=checked.whole, help="seed of the drawn documents (default: %(default)s)"
     )
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 

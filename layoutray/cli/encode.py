@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layoutray.cli.shared import options, output_folder, terminal
+from layoutray.cli.shared import checked, options, output_folder, terminal
 from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.verbs import needs_extra
 from layoutray.store import sources
@@ -22,7 +22,7 @@ _OPTIONS = {
     "recipe": options.recipe("training"),
     "pages": option(nargs="+", help="folders written by `layoutray ingest`"),
     "out": option("--out", required=True, help="folder for the examples; an interrupted run is continued"),
-    "workers": option("--workers", type=options.positive, help="processes that encode pages (default: one per core)"),
+    "workers": option("--workers", type=checked.positive, help="processes that encode pages (default: one per core)"),
     "tracking_uri": options.tracking_uri(),
     **options.declared(RecipeOptions),
 }

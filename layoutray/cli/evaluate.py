@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutray.cli.encode import say_cuts
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.evaluation_options import EvaluationOptions, MeasuredPages
 from layoutray.cli.shared.options import option
 from layoutray.cli.verbs import needs_extra
@@ -31,7 +31,7 @@ class EvaluateOptions(EvaluationOptions):
     noise: Sequence[float] = option(
         "--noise",
         nargs="+",
-        type=options.share,
+        type=checked.share,
         default=[],
         metavar="SHARE",
         help="also measure the F1 when this share of the characters is wrong, for example 0.05 0.1",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.verbs import needs_extra
 
@@ -20,23 +20,23 @@ _OPTIONS = {
     "workers": options.reading_workers(),
     "sample": option(
         "--sample",
-        type=options.whole,
+        type=checked.whole,
         default=8,
         metavar="PAGES",
         help="with --dry-run: pages to read for an estimate of the time (default: %(default)s)",
     ),
     "price": option(
         "--price",
-        type=options.positive_number,
+        type=checked.positive_number,
         metavar="PER_HOUR",
         help="with --dry-run: price of a core per hour, to estimate the cost",
     ),
     "limit": option(
-        "--limit", type=options.positive, metavar="DOCUMENTS", help="take only the first DOCUMENTS documents"
+        "--limit", type=checked.positive, metavar="DOCUMENTS", help="take only the first DOCUMENTS documents"
     ),
     "max_dead_rate": option(
         "--max-dead-rate",
-        type=options.share,
+        type=checked.share,
         metavar="SHARE",
         help="exit with status 1 if more than this share of the pages are dead letters; finished pages are kept",
     ),

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import option
 from layoutray.serving.access.keys import SCOPES, KeyStore, Scope
 
@@ -18,7 +18,7 @@ class KeyFile:
 
     keys: str = option(
         "--keys",
-        type=options.local_file,
+        type=checked.local_file,
         metavar="FILE",
         default="keys.db",
         help="key file, given also to `layoutray serve` (default: %(default)s)",
@@ -38,10 +38,13 @@ class CreateOptions(KeyFile):
         help="what the key may do; repeatable; admin includes all others",
     )
     pages_per_day: int | None = option(
-        "--pages-per-day", type=options.positive, metavar="N", help="most pages in one day, in UTC (default: no limit)"
+        "--pages-per-day",
+        type=checked.positive,
+        metavar="N",
+        help="most pages in one day, in UTC (default: no limit)",
     )
     per_minute: int | None = option(
-        "--per-minute", type=options.positive, metavar="N", help="most requests per minute (default: no limit)"
+        "--per-minute", type=checked.positive, metavar="N", help="most requests per minute (default: no limit)"
     )
 
 

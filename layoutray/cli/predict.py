@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.verbs import needs_extra
 from layoutray.store.folder_kind import ANSWERS
@@ -32,14 +32,14 @@ _OPTIONS = {
     "recipe": option("--recipe", help="ingest recipe, used if SOURCE is not ingested yet (default: %(default)s)"),
     "workers": option(
         "--workers",
-        type=options.positive,
+        type=checked.positive,
         help="model replicas, and processes that read pages (default: 1 replica, 1 reading process per core)",
     ),
     "gpus": options.gpus("replica"),
     "beams": options.beams(),
     "csv": option(
         "--csv",
-        type=options.report_name,
+        type=checked.report_name,
         metavar="FILE",
         help="also write all values into this file or s3:// address: document, field, value, confidence",
     ),

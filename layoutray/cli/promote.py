@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import option
 from layoutray.errors import InputError
 from layoutray.evaluation.page_selection import PageSelection
@@ -25,7 +25,7 @@ class PromoteOptions:
     split: str = options.split("dev")
     margin: float = option(
         "--margin",
-        type=options.share,
+        type=checked.share,
         default=0.01,
         help="promote only if the documents rule out a larger loss of F1 than this (default: %(default)s)",
     )

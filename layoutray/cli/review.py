@@ -13,7 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import option
 from layoutray.errors import InputError
 from layoutray.readers.own.reviewed import REVIEW_FILE
@@ -32,7 +32,7 @@ class ReviewOptions:
     """Options of `layoutray review`."""
 
     answers: Path = option(
-        type=options.local_folder, help=f"local folder written by `layoutray predict`; gets {REVIEW_FILE}"
+        type=checked.local_folder, help=f"local folder written by `layoutray predict`; gets {REVIEW_FILE}"
     )
     pages: str | None = option(
         "--pages", metavar="FOLDER", help="pages that were answered, if `predict` did not read them from files itself"
@@ -45,11 +45,11 @@ class ReviewOptions:
     )
     sample: float = option(
         "--sample",
-        type=options.share,
+        type=checked.share,
         default=0.05,
         help="share of the accepted values to show anyway, to measure their precision (default: %(default)s)",
     )
-    port: int = option("--port", type=options.port, default=8010, help="port to listen on (default: %(default)s)")
+    port: int = option("--port", type=checked.port, default=8010, help="port to listen on (default: %(default)s)")
     open: bool = option("--open", action="store_true", help="open the page in the browser")
 
 

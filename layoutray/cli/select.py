@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from layoutray.active_learning.choice import ChosenDocument, choose
 from layoutray.active_learning.reading import read_documents
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.label_studio_tasks import LabelStudioOptions, suggestions, write_tasks
 from layoutray.cli.shared.options import CheckpointOptions, option
 from layoutray.cli.shared.output_folder import new_folder
@@ -33,7 +33,7 @@ class SelectOptions(LabelStudioOptions, CheckpointOptions):
     """Options of `layoutray select`."""
 
     out: str = option("--out", required=True, help=f"new folder or s3:// address for {REVIEW}, and for tasks")
-    count: int = option("--count", type=options.positive, required=True, help="number of documents to choose")
+    count: int = option("--count", type=checked.positive, required=True, help="number of documents to choose")
     labelled: Sequence[str] = option(
         "--labelled",
         nargs="+",

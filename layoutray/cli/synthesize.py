@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import option
 from layoutray.errors import InputError
 from layoutray.synthetic.forms import form
@@ -14,9 +14,9 @@ PAGES: Mapping[str, Draw] = {"bills": bill, "items": itemised_bill, "forms": for
 
 _OPTIONS = {
     "out": option(help="folder or s3:// address for the pages and their annotations"),
-    "count": option("--count", type=options.positive, help="number of pages (default: %(default)s)"),
+    "count": option("--count", type=checked.positive, help="number of pages (default: %(default)s)"),
     "seed": option(
-        "--seed", type=options.whole, help="seed; the same seed gives the same pages (default: %(default)s)"
+        "--seed", type=checked.whole, help="seed; the same seed gives the same pages (default: %(default)s)"
     ),
     "pages": option(
         "--pages",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from layoutray.cli.shared import options
+from layoutray.cli.shared import checked, options
 from layoutray.cli.shared.options import JobOptions, option
 from layoutray.cli.verbs import needs_extra
 
@@ -18,13 +18,13 @@ class TrainOptions(JobOptions):
     register: str = options.register()
     workers: int = option(
         "--workers",
-        type=options.whole,
+        type=checked.whole,
         default=0,
         help="Ray Train workers; 0 trains in this process, or under torchrun (default: %(default)s)",
     )
     min_workers: int = option(
         "--min-workers",
-        type=options.whole,
+        type=checked.whole,
         default=0,
         help="minimum number of workers to continue with after nodes are lost; 0 waits until all are back "
         "(default: %(default)s)",

@@ -21,7 +21,7 @@ from typing import Any, get_args
 
 from layoutray import checkpoint, start
 from layoutray.cli import encode, ingest
-from layoutray.cli.shared import field_report, options, output_folder, terminal, tracked_training, trials
+from layoutray.cli.shared import checked, field_report, options, output_folder, terminal, tracked_training, trials
 from layoutray.cli.shared.options import option
 from layoutray.cli.shared.planned_trainings import RECIPE, Part, PlannedTrainings, plan, recipe_of, schedule_for
 from layoutray.cli.shared.progress import ProgressDisplay
@@ -87,7 +87,7 @@ class TrainFolderOptions(TrialOptions):
     )
     folds: int = option(
         "--folds",
-        type=options.positive,
+        type=checked.positive,
         default=0,
         help="parts of the documents; each is measured by a model of the others (default: 5, of which one is measured "
         "if there are more than 50 documents)",
@@ -259,6 +259,8 @@ def _wanted(text: str) -> dict[str, str]:
     wanted = {
         name.strip(): kind.strip() for name, _, kind in (one.partition(":") for one in text.split(",")) if name.strip()
     }
+    if text and len(wanted) < len([one for one in text.split(",") if one.strip()]):
+        raise InputError(f"--fields names a field twice, or none: {text}; name each field once")
     if unknown := [kind for kind in wanted.values() if kind and kind not in _TYPES]:
         raise InputError(f"--fields has the type {unknown[0]!r}; types are {', '.join(_TYPES)}")
     return wanted

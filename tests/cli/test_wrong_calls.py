@@ -114,10 +114,12 @@ _NOT_WRONG = {
     *(("promote", "pages", place) for place in WRONG_PLACES["pages"]),  # the model is missed first
     *(  # the store is asked only for models:/ and by trainings
         (verb, "tracking_uri", uri)
-        for verb in ("encode", "evaluate", "calibrate", "select", "predict", "serve", "export huggingface")
+        for verb in ("answer", "encode", "evaluate", "calibrate", "select", "predict", "serve", "export huggingface")
         for uri in WRONG_PLACES["tracking_uri"]
     ),
     *(("picture reliability", "tracking_uri", uri) for uri in WRONG_PLACES["tracking_uri"]),
+    ("train", "fields", ""),  # all fields
+    *(("select", "root", place) for place in WRONG_PLACES["root"]),  # pages without pictures make no tasks
     # there is no dead letter to replay with other settings
     *(("dead-letters replay", "overrides", one) for one in WRONG_PLACES["overrides"]),
 }

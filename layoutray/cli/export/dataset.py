@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import pyarrow.compute as pc
 
-from layoutray.cli.shared import options, output_folder, terminal
+from layoutray.cli.shared import checked, options, output_folder, terminal
 from layoutray.cli.shared.options import option
 from layoutray.document import Page
 from layoutray.errors import InputError
@@ -138,7 +138,7 @@ class DataSetOptions:
     """Options of `layoutray export dataset`."""
 
     pages: str = options.pages()
-    out: Path = option(type=options.local_folder, help="folder of the data set, new or empty")
+    out: Path = option(type=checked.local_folder, help="folder of the data set, new or empty")
     format: str = option(
         "--format",
         choices=_FORMATS,

@@ -7,7 +7,7 @@ from typing import Any
 
 from layoutray import checkpoint
 from layoutray.checkpoint import read_json
-from layoutray.cli.shared import options, output_folder, terminal
+from layoutray.cli.shared import checked, options, output_folder, terminal
 from layoutray.cli.shared.options import CheckpointOptions, option
 from layoutray.errors import InputError
 from layoutray.releases import huggingface
@@ -19,7 +19,7 @@ from layoutray.tracking import registered
 class HuggingFaceOptions(CheckpointOptions):
     """Options of `layoutray export huggingface`; see `Statements`."""
 
-    out: Path = option(type=options.local_folder, help="folder of the model, new or empty")
+    out: Path = option(type=checked.local_folder, help="folder of the model, new or empty")
     evaluation: Sequence[Path] = option(
         "--evaluation",
         nargs="+",

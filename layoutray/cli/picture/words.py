@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import option
 from layoutray.document import Page
 from layoutray.document.filters import confidence
@@ -58,11 +58,11 @@ class WordsOptions(PageChoice):
     """Options of `layoutray picture words`."""
 
     worst: int | None = option(
-        "--worst", type=options.positive, metavar="N", help="draw the N pages with the lowest mean word confidence"
+        "--worst", type=checked.positive, metavar="N", help="draw the N pages with the lowest mean word confidence"
     )
     limit: int = option(
         "--limit",
-        type=options.positive,
+        type=checked.positive,
         default=50,
         metavar="N",
         help="maximum number of pages of a PDF without --worst (default: %(default)s)",

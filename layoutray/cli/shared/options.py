@@ -3,8 +3,6 @@
 import argparse
 import dataclasses
 import inspect
-import math
-import os
 import re
 import shlex
 import sys
@@ -14,12 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
+from layoutray.cli.shared import checked
 from layoutray.cli.verbs import VERBS
 from layoutray.errors import InputError
 from layoutray.tracking import stores
 
-_PROCESSES = Path("/proc")
-"""No folder for files, although a user such as root may seem to be allowed to write there."""
 _PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 
 Options = TypeVar("Options")
@@ -33,90 +30,6 @@ def option(*flags: str, group: str = "", **settings: Any) -> Any:
         settings: keywords of `argparse.ArgumentParser.add_argument`; a default may be a function that gives it.
     """
     return field(metadata={"flags": flags, "group": group, "settings": settings})
-
-
-def local_folder(text: str) -> Path:
-    """`type=` of an option for a local folder. Raises argparse's error for an address, which `Path` would accept."""
-    if "://" in text:
-        raise argparse.ArgumentTypeError(f"{text} is an address; it must be a path on a local disk")
-    return Path(text)
-
-
-def local_file(text: str) -> str:
-    """`type=` of an option for a local file: its absolute path; empty stays empty. Errors as `local_folder`."""
-    return str(local_folder(text).absolute()) if text else ""
-
-
-def share(text: str) -> float:
-    """`type=` of an option between 0 and 1. Raises argparse's error for anything else."""
-    if not 0 <= (value := _number(text)) <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share; give a number from 0 to 1, e.g. 0.01 for 1 %")
-    return value
-
-
-def positive(text: str) -> int:
-    """`type=` of an option that counts from 1. Raises argparse's error for anything else."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1; give e.g. 20")
-    return int(text)
-
-
-def whole(text: str) -> int:
-    """`type=` of an option that counts from 0. Raises argparse's error for anything else."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0; give e.g. 4")
-    return int(text)
-
-
-def port(text: str) -> int:
-    """`type=` of `--port`. Raises argparse's error for anything else."""
-    if not text.isdecimal() or not 0 < int(text) < 65536:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port; give a number from 1 to 65535, e.g. 8010")
-    return int(text)
-
-
-def gpu_share(text: str) -> float:
-    """`type=` of an option for GPUs, or parts of one. Raises argparse's error for anything else."""
-    if not 0 <= (value := _number(text)) < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of GPUs; give 0, a part such as 0.5, or more")
-    return value
-
-
-def positive_number(text: str) -> float:
-    """`type=` of an option that is a finite number above 0. Raises argparse's error for anything else."""
-    if not 0 < (value := _number(text)) < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0; give e.g. 2.5")
-    return value
-
-
-def _number(text: str) -> float:
-    """NaN for what is not a number."""
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-def report_name(text: str) -> str:
-    """`type=` of `--json` and `--csv`. Raises argparse's error, before any work, for a file that cannot be written."""
-    if "://" in text:
-        return text
-    if not text or Path(text).is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r} is a folder; give a file")
-    file = Path(text).absolute()
-    nearest = next(one for one in (file, *file.parents) if one.exists())
-    writable = os.W_OK | (os.X_OK if nearest.is_dir() else 0)
-    is_below_file = nearest != file and not nearest.is_dir()
-    if is_below_file or not os.access(nearest, writable) or _PROCESSES in file.parents:
-        raise argparse.ArgumentTypeError(f"{text} cannot be written; give another file")
-    return text
-
-
-def _picture_file(text: str, suffixes: Sequence[str]) -> Path:
-    if not text.endswith(tuple(suffixes)):
-        allowed = " or ".join(suffixes)
-        raise argparse.ArgumentTypeError(f"{text} does not end in {allowed}; give a file name that does")
-    return local_folder(text)
 
 
 def recipe(kind: str) -> Any:
@@ -167,16 +80,19 @@ def register() -> Any:
 def report_file() -> Any:
     """`--json`; see `terminal.show_report`."""
     return option(
-        "--json", type=report_name, metavar="FILE", help="also write the report to this file or s3:// address"
+        "--json",
+        type=checked.report_name,
+        metavar="FILE",
+        help="also write the report to this file or s3:// address",
     )
 
 
 def reading_workers() -> Any:
     """`--workers` of the verbs that read pages."""
-    return option("--workers", type=positive, help="processes that read pages (default: one per core)")
+    return option("--workers", type=checked.positive, help="processes that read pages (default: one per core)")
 
 
-def gpus(process: str, kind: Callable[[str], float] = gpu_share) -> Any:
+def gpus(process: str, kind: Callable[[str], float] = checked.gpu_share) -> Any:
     """`--gpus`, of each `process`."""
     return option(
         "--gpus",
@@ -189,7 +105,7 @@ def cpus(default: float) -> Any:
     """`--cpus` of a verb that trains."""
     return option(
         "--cpus",
-        type=positive_number,
+        type=checked.positive_number,
         default=default,
         help="Ray's CPUs of each process that trains (default: %(default)s)",
     )
@@ -199,7 +115,7 @@ def max_failures(default: int) -> Any:
     """`--max-failures` of a verb that trains."""
     return option(
         "--max-failures",
-        type=whole,
+        type=checked.whole,
         default=default,
         help="how often a lost process is replaced before the training fails (default: %(default)s)",
     )
@@ -209,7 +125,7 @@ def beams() -> Any:
     """`--beams`."""
     return option(
         "--beams",
-        type=positive,
+        type=checked.positive,
         default=1,
         help="beam width of text-generating models; 1 is greedy (default: %(default)s)",
     )
@@ -219,7 +135,7 @@ def picture_file(default: str, suffixes: Sequence[str] = (".png",)) -> Any:
     """`--out` of the verbs that draw, a file with one of `suffixes`."""
     return option(
         "--out",
-        type=partial(_picture_file, suffixes=suffixes),
+        type=partial(checked.picture_file, suffixes=suffixes),
         default=default,
         metavar=" or ".join(f"FILE{suffix}" for suffix in suffixes),
         help="picture to write (default: %(default)s)",
@@ -268,9 +184,11 @@ class TrainingOptions(RecipeOptions):
         "several; `none` trains from scratch (default: `start` where architecture, sizes and vocabulary fit)",
     )
     cpus: float = cpus(0.5)
-    gpus: int | None = gpus("process that trains", whole)
+    gpus: int | None = gpus("process that trains", checked.whole)
     threads: int | None = option(
-        "--threads", type=positive, help="PyTorch threads of each process (default: one for each whole CPU, at least 1)"
+        "--threads",
+        type=checked.positive,
+        help="PyTorch threads of each process (default: one for each whole CPU, at least 1)",
     )
     max_failures: int = max_failures(3)
     experiment: str = option(

@@ -11,7 +11,7 @@ from functools import partial
 
 import torch
 
-from layoutray.cli.shared import options, terminal, tracked_training
+from layoutray.cli.shared import checked, options, terminal, tracked_training
 from layoutray.cli.shared.options import JobOptions, TrainingOptions, option
 from layoutray.cli.shared.progress import ProgressDisplay, TrainingsDisplay
 from layoutray.cluster.connect import connect
@@ -41,7 +41,7 @@ class TrialOptions(TrainingOptions):
     max_failures: int = options.max_failures(0)
     at_once: int = option(
         "--at-once",
-        type=options.whole,
+        type=checked.whole,
         default=0,
         help="concurrent trials; 0 is as many as the cores allow, or all if nodes may join the cluster "
         "(default: %(default)s)",
@@ -66,7 +66,7 @@ class SeedOptions(TrialOptions):
     seeds: Sequence[int] = option(
         "--seeds",
         nargs="+",
-        type=options.whole,
+        type=checked.whole,
         default=[1, 2, 3],
         metavar="SEED",
         help="of the trainings (default: 1 2 3)",
