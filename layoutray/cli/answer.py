@@ -106,12 +106,19 @@ def answer(
     asked, folder = _fields(fields), sources.absolute(str(out))
     _, _, loaded = load(str(model), tracking_uri)
     answering = named(loaded, asked)
-    source = _one_source([files] if isinstance(files, str | Path) else files, folder)
+    given = [sources.absolute(str(file)) for file in ([files] if isinstance(files, str | Path) else files)]
+    _check_files(given)
     place = sources.join(folder, "model")
-    question = {"model": loaded.version, "fields": {name: asdict(kind) for name, kind in asked.items()}}
+    question = {
+        "model": loaded.version,
+        "fields": {name: _stated(kind) for name, kind in asked.items()},
+        "files": given,
+    }
     job.claim(place, question)
     checkpoint.save(place, answering)
-    predict(place, source, out=folder, recipe=recipe, workers=workers, gpus=gpus, overrides=overrides)
+    predict(
+        place, _one_source(given, folder), out=folder, recipe=recipe, workers=workers, gpus=gpus, overrides=overrides
+    )
     documents = _documents(folder)
     _show(documents, tuple(asked))
     _write_csv(documents, folder)
@@ -131,24 +138,31 @@ def _fields(text: str) -> "dict[str, FieldType]":
     return dict(tasks.fields_of(config.build(tasks.load("entities_bioes"), {"fields": section}, "task")))
 
 
-def _one_source(files: Sequence[str | Path], out: str) -> str:
-    """One of `files`, a folder or a file, or a folder with copies of several: `out`/files."""
-    from layoutray.store import job, shards, sources
+def _stated(kind: "FieldType") -> str:
+    """What a field has other than the defaults, as one text."""
+    return ", ".join(f"{key}={value}" for key, value in asdict(kind).items() if value != getattr(type(kind)(), key))
 
-    given = [sources.absolute(str(file)) for file in files]
-    if len(given) == 1:
-        return given[0]
-    names = [sources.name(file) for file in given]
-    if len(set(names)) < len(names):
-        raise InputError(
-            f"two of the files have the same name: {', '.join(sorted(names))}; give the folder of each alone"
-        )
-    if missing := [file for file in given if not sources.exists(file)]:
+
+def _check_files(files: Sequence[str]) -> None:
+    """Raise InputError if one of several `files` is missing, or two have the same name."""
+    from layoutray.store import sources
+
+    if missing := [file for file in files if len(files) > 1 and not sources.exists(file)]:
         raise InputError(f"{len(missing)} of the files are missing: {', '.join(missing[:5])}; check the paths")
+    names = [sources.name(file) for file in files]
+    if len(set(names)) < len(names):
+        raise InputError(f"two of the files have the same name: {', '.join(sorted(names)[:5])}; answer them apart")
+
+
+def _one_source(files: Sequence[str], out: str) -> str:
+    """The one of `files`, a folder or a file, or a folder with copies of several: `out`/files."""
+    from layoutray.store import shards, sources
+
+    if len(files) == 1:
+        return files[0]
     copies = sources.join(out, "files")
-    job.claim(copies, {"files": given})
-    for file, name in zip(given, names, strict=True):
-        shards.write_bytes(sources.read_bytes(file), copies, name)
+    for file in files:
+        shards.write_bytes(sources.read_bytes(file), copies, sources.name(file))
     return copies
 
 
