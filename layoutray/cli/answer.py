@@ -112,12 +112,18 @@ def answer(
             check_source(file, read_with)
     _, _, loaded = load(str(model), tracking_uri)
     answering = named(loaded, asked)
-    source = _one_source(given, folder)
+    names = [sources.name(file) for file in given]
+    if len(set(names)) < len(names):
+        raise InputError(f"two of the files have the same name: {', '.join(sorted(names)[:5])}; answer them apart")
     place = sources.join(folder, "model")
-    question = {"model": loaded.version, "fields": {name: asdict(kind) for name, kind in asked.items()}}
+    question = {
+        "model": loaded.version,
+        "fields": {name: _stated(kind) for name, kind in asked.items()},
+        "files": given,
+    }
     job.claim(place, question)
     checkpoint.save(place, answering)
-    table = sources.join(folder, "answers.csv")
+    table, source = sources.join(folder, "answers.csv"), _one_source(given, folder)
     predict(place, source, out=folder, recipe=recipe, workers=workers, gpus=gpus, csv=table, overrides=overrides)
     documents = _documents(folder)
     _show(documents, tuple(asked))
@@ -137,23 +143,20 @@ def _fields(text: str) -> "dict[str, FieldType]":
     return dict(tasks.fields_of(config.build(tasks.load("entities_bioes"), {"fields": section}, "task")))
 
 
-def _one_source(given: Sequence[str], out: str) -> str:
-    """The folder or file, if one is given, or a folder with copies of several files: `out`/files."""
-    from layoutray.store import job, shards, sources
+def _stated(kind: "FieldType") -> str:
+    """What a field has other than the defaults, as one text."""
+    return ", ".join(f"{key}={value}" for key, value in asdict(kind).items() if value != getattr(type(kind)(), key))
 
-    if len(given) == 1:
-        return given[0]
-    names = [sources.name(file) for file in given]
-    if len(set(names)) < len(names):
-        raise InputError(
-            f"two of the files have the same name: {', '.join(sorted(names))}; give the folder of each alone"
-        )
-    if missing := [file for file in given if not sources.exists(file)]:
-        raise InputError(f"{len(missing)} of the files are missing: {', '.join(missing[:5])}; check the paths")
+
+def _one_source(files: Sequence[str], out: str) -> str:
+    """The one of `files`, a folder or a file, or a folder with copies of several: `out`/files."""
+    from layoutray.store import shards, sources
+
+    if len(files) == 1:
+        return files[0]
     copies = sources.join(out, "files")
-    job.claim(copies, {"files": given})
-    for file, name in zip(given, names, strict=True):
-        shards.write_bytes(sources.read_bytes(file), copies, name)
+    for file in files:
+        shards.write_bytes(sources.read_bytes(file), copies, sources.name(file))
     return copies
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layoutray.cli.shared import options, terminal, tracked_training, trials
+from layoutray.cli.shared import checked, options, terminal, tracked_training, trials
 from layoutray.cli.shared.evaluation_options import SelectionOptions
 from layoutray.cli.shared.options import option
 from layoutray.cli.shared.trials import SeedOptions, TrialJobOptions
@@ -28,7 +28,7 @@ _MORE = 20
 
 
 def _size(text: str) -> int:
-    return _ALL if text == "all" else options.positive(text)
+    return _ALL if text == "all" else checked.positive(text)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,7 @@ class LexiconOptions:
     without: str = option(
         "--without",
         default="",
+        choices=("", "train", "dev", "test"),
         metavar="SPLIT",
         help="leave out the pages of this split, for example test to measure the lexicon on it",
     )
