@@ -34,7 +34,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (scans / f"{number}.pdf").write_bytes(pdf("".join(lines)))
         rows += [f"{number}.pdf,date,{day}", f"{number}.pdf,total,{total}", f"{number}.pdf,number,{number}"]
     (scans / "values.csv").write_text("\n".join(rows))
-    save_untrained(folder / "start")
+    save_untrained(folder / "tiny")
     new_store(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -43,7 +43,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def call(out: str, *words: str) -> list[str]:
-    return ["our scans", "--out", out, "--init", "start", "--fields", "total, date:date", *FAST, *words]
+    return ["our scans", "--out", out, "--init", "tiny", "--fields", "total, date:date", *FAST, *words]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_the_model_has_the_fields_and_is_registered_under_the_name_of_the_folder
         "date": ("date", True),
     }
     assert loaded.recipe.train.steps == 2
-    assert loaded.provenance["init"] == [str(trained.parent / "start")]
+    assert loaded.provenance["init"] == [str(trained.parent / "tiny")]
     client = MlflowClient()
     version = client.get_model_version_by_alias("our-scans", "candidate")
     run = client.get_run(str(version.run_id))
@@ -90,7 +90,7 @@ def test_a_repeated_call_goes_on_and_says_the_same(
     made = layoutray.train(
         "our scans",
         out="trained",
-        init="start",
+        init="tiny",
         fields="total, date:date",
         folds=2,
         at_once=3,

@@ -233,7 +233,7 @@ def test_a_worker_that_dies_costs_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_what_is_missing_on_the_workers_is_said_in_one_line(tmp_path: Path) -> None:
+def test_what_is_missing_is_said_in_one_line(tmp_path: Path) -> None:
     fill(tmp_path / "in", 1)
     recipe = dataclasses.replace(
         RECIPE, recognition=Recognition(engine="tesserocr", settings=TesseractSettings(language="xyz"))
@@ -241,7 +241,7 @@ def test_what_is_missing_on_the_workers_is_said_in_one_line(tmp_path: Path) -> N
     with pytest.raises(MissingDependencyError, match="xyz"):
         ingest(str(tmp_path / "in"), str(tmp_path / "out"), recipe)
     with pytest.raises(InputError, match="does not exist"):
-        ingest(str(tmp_path / "none"), str(tmp_path / "out"), recipe)
+        ingest(str(tmp_path / "none"), str(tmp_path / "out"), RECIPE)
 
 
 @pytest.mark.usefixtures("cluster")

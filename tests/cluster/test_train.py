@@ -141,7 +141,7 @@ def poisoned(one: Job) -> Sequence[Reporter]:
 
     def prepare(job: Job, workers: int) -> TrainingInputs:
         inputs = inputs_of_job(job, workers)
-        poison_gradient(inputs, step=5, parts=1)
+        poison_gradient(inputs, step=5)
         return inputs
 
     inputs_of_job, on_ray.prepare = on_ray.prepare, prepare
