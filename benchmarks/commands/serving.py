@@ -24,7 +24,7 @@ from benchmarks.measure.endpoint_load import (
 )
 from benchmarks.measure.endpoint_rounds import Comparison, Measure, Range, compare
 from layoutray import checkpoint, devices
-from layoutray.cli.shared import terminal
+from layoutray.cli.shared import checked, terminal
 from layoutray.cluster.connect import connect
 from layoutray.cluster.endpoint.application import running
 from layoutray.document import Page

