@@ -5,9 +5,10 @@ p ∈ {B, I, E, S} of field f at a word with state h is
 
     h · (W_p e(f) + c_p) + b_p
 
-e(f) is the mean of the states of the name's tokens, scaled to length 1. The score of O is an affine function of h. With
-the names given, these are the rows of an ordinary output layer: `FieldsByName.output_rows` computes them once, and the
-model answers and learns on as one of task `entities_bioes`. A tag is a name too, so that no second head learns tags.
+e(f) is the mean of the states of the name's tokens, scaled to length 1. The score of O is an affine function of h.
+With the names given, these are the rows of an ordinary output layer: `FieldsByName.output_rows` computes them once, and
+the model answers and learns on as one of task `entities_bioes`. A tag is a name too, so that no second head learns
+tags.
 
 A window is asked only for kinds that its documents annotate: on a receipt whose company is not annotated, the company's
 words are not outside of it. The recipe names the kinds by the set of documents that annotates them, and a window
@@ -237,8 +238,8 @@ def name_examples(names: Iterable[str], tokenizer: Tokenizer) -> list[Example]:
 
 
 def _one_of(texts: Sequence[str], generator: torch.Generator) -> str:
-    """One of `texts`; a third of the draws are of the first ninth, which is English in wordings of nine languages."""
-    return texts[int(len(texts) * torch.rand((), generator=generator).square())]
+    """One of `texts`; half of the draws are of the first ninth, which is English in wordings of nine languages."""
+    return texts[int(len(texts) * torch.rand((), generator=generator) ** 3)]
 
 
 def _kinds_of(labels: Int[Tensor, "batch length"]) -> Int[Tensor, "batch length"]:
