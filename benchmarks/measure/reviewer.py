@@ -82,9 +82,16 @@ class Reviewer:
             documents += 1
             self._review(self._truths[name])
             self._hands.press("Control+Enter")
+            self._confirm_all()
             self._page.wait_for_function(_CHANGED, arg=name)
             name = self._name()
         return ReviewTime(documents, values, time.perf_counter() - started, self._hands.seconds - before)
+
+    def _confirm_all(self) -> None:
+        """Confirm the values that still need a look, if the page asks for it."""
+        confirm = self._page.locator("dialog button[value=confirmed]")
+        if confirm.count():
+            self._hands.click(*_middle(_bounds(confirm)))
 
     def _name(self) -> str:
         """The name of the document that is shown; empty when the queue is shown instead."""

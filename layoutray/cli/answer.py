@@ -14,6 +14,7 @@ from layoutray.errors import InputError
 
 if TYPE_CHECKING:
     from layoutray.document.field_type import FieldType
+    from layoutray.recipe.ingest import IngestRecipe
 
 _SHOWN = 20
 """Documents of the table on the terminal."""
@@ -99,22 +100,13 @@ def answer(
     from layoutray.cli.predict import load, predict
     from layoutray.cli.shared import output_folder
     from layoutray.inference.by_name import named
-    from layoutray.prepare.discovery import check_source
     from layoutray.recipe.ingest import load_ingest
     from layoutray.store import folder_kind, job, sources
-    from layoutray.store.data_set import is_ingested
 
     asked, folder = _fields(fields), output_folder.usable(out, folder_kind.ANSWERS)
-    read_with = load_ingest(recipe, overrides)
-    given = [output_folder.existing(file) for file in ([files] if isinstance(files, str | Path) else files)]
-    for file in given:
-        if not is_ingested(file):
-            check_source(file, read_with)
+    given = _checked([files] if isinstance(files, str | Path) else files, load_ingest(recipe, overrides))
     _, _, loaded = load(str(model), tracking_uri)
     answering = named(loaded, asked)
-    names = [sources.name(file) for file in given]
-    if len(set(names)) < len(names):
-        raise InputError(f"two of the files have the same name: {', '.join(sorted(names)[:5])}; answer them apart")
     place = sources.join(folder, "model")
     question = {
         "model": loaded.version,
@@ -128,6 +120,23 @@ def answer(
     documents = _documents(folder)
     _show(documents, tuple(asked))
     return documents
+
+
+def _checked(files: Sequence[str | Path], recipe: "IngestRecipe") -> list[str]:
+    """The absolute paths or addresses. Raises InputError for one that cannot be read, and for two of one name."""
+    from layoutray.cli.shared import output_folder
+    from layoutray.prepare.discovery import check_source
+    from layoutray.store import sources
+    from layoutray.store.data_set import is_ingested
+
+    given = [output_folder.existing(file) for file in files]
+    for file in given:
+        if not is_ingested(file):
+            check_source(file, recipe)
+    names = [sources.name(file) for file in given]
+    if len(set(names)) < len(names):
+        raise InputError(f"two of the files have the same name: {', '.join(sorted(names)[:5])}; answer them apart")
+    return given
 
 
 def _fields(text: str) -> "dict[str, FieldType]":

@@ -5,13 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layoutray.cli.shared import checked, options, output_folder, terminal
+from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.verbs import needs_extra
-from layoutray.store import sources
-from layoutray.store.data_set import DataSet
-from layoutray.store.folder_kind import EXAMPLES
-from layoutray.store.output_lock import working_on
 
 if TYPE_CHECKING:
     from layoutray.recipe.recipes import Recipe
@@ -39,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _show_plan(recipe: str, overrides: Sequence[str], pages: Sequence[str], out: str) -> int:
     from layoutray.cluster.encode import count_pages
     from layoutray.recipe import recipes
+    from layoutray.store.data_set import DataSet
 
     loaded = recipes.load(recipe, overrides)
     folders, folder = _checked(pages, out)
@@ -48,10 +45,14 @@ def _show_plan(recipe: str, overrides: Sequence[str], pages: Sequence[str], out:
 
 def _checked(pages: Sequence[str | Path], out: str | Path) -> tuple[list[str], str]:
     """The absolute folders of pages and examples. Raises InputError or SchemaError before Ray starts."""
+    from layoutray.cli.shared import output_folder
+    from layoutray.store import folder_kind, sources
+    from layoutray.store.data_set import DataSet
+
     folders = [sources.absolute(str(one)) for one in pages]
     for folder in folders:
         DataSet(folder).check()
-    return folders, output_folder.usable(out, EXAMPLES)
+    return folders, output_folder.usable(out, folder_kind.EXAMPLES)
 
 
 @needs_extra("encode")
@@ -89,6 +90,7 @@ def encode(
     from layoutray.cluster import encode as on_ray
     from layoutray.cluster.connect import connect
     from layoutray.recipe import recipes
+    from layoutray.store.output_lock import working_on
     from layoutray.tracking import registered, stores
 
     uri = tracking_uri or stores.default_uri()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.verbs import needs_extra
-from layoutray.store.folder_kind import ANSWERS
 
 if TYPE_CHECKING:
     from layoutray.checkpoint import Checkpoint, Fetch
@@ -57,7 +56,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _show_plan(given: Mapping[str, Any]) -> int:
-    from layoutray.cli.shared import output_folder
     from layoutray.prepare.discovery import find_documents
     from layoutray.recipe.ingest import load_ingest
     from layoutray.store import shards
@@ -65,7 +63,7 @@ def _show_plan(given: Mapping[str, Any]) -> int:
     from layoutray.store.schema import PAGES
 
     recipe = load_ingest(given["recipe"], given["overrides"])
-    source, out = output_folder.existing(given["source"]), output_folder.usable(given["out"], ANSWERS)
+    source, out = _places(given["source"], given["out"])
     name, _, loaded = load(given["checkpoint"], given["tracking_uri"])
     _answer_of(loaded)
     plan: dict[str, Any] = {"checkpoint": name, "source": source, "answers": out}
@@ -114,11 +112,10 @@ def predict(
         CheckpointError: if the checkpoint is incomplete.
     """
     # Imported late because Ray and PyTorch take seconds, for which neither `--help` nor a mistake shall wait.
-    from layoutray.cli.shared import output_folder
     from layoutray.recipe.ingest import load_ingest
 
     ingest_recipe = load_ingest(recipe, overrides)
-    root, folder = output_folder.existing(source), output_folder.usable(out, ANSWERS)
+    root, folder = _places(source, out)
     name, fetch, loaded = load(str(checkpoint), tracking_uri)
     answer = _answer_of(loaded)
 
@@ -137,6 +134,14 @@ def predict(
     _summarise(done, ingested, str(out))
     _write_table(folder, csv)
     return done
+
+
+def _places(source: str | Path, out: str | Path) -> tuple[str, str]:
+    """The absolute paths or addresses of files and answers. Raises InputError if one of them cannot be used."""
+    from layoutray.cli.shared import output_folder
+    from layoutray.store import folder_kind
+
+    return output_folder.existing(source), output_folder.usable(out, folder_kind.ANSWERS)
 
 
 def _claim(identity: "JobIdentity", source: str, out: str, recipe: "IngestRecipe") -> None:

@@ -95,7 +95,8 @@ def _fitting(start: str, source: Checkpoint, recipe: Recipe, target: Mapping[str
             for key, value in ours.items()
             if key in theirs and theirs[key] != value
         ]
-        problems = "; ".join(other) or problems  # sizes say it in fewer words than tensors
+        if _kind(source.recipe) == _kind(recipe) and other:  # sizes say it in fewer words than tensors
+            problems = "; ".join(other)
         raise CheckpointError(
             f"the encoder of {start} does not fit the recipe's {recipe.arch}: {problems}; "
             f"set [model] to the sizes of {start}"

@@ -29,4 +29,4 @@ def test_only_png_files_are_written(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_unknown_name_is_refused_with_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["picture", "curve"]) == 2
-    assert "unknown verb 'picture curve'; known: reliability, words" in capsys.readouterr().err
+    assert "unknown verb 'picture curve'; known: answers, reliability, words" in capsys.readouterr().err

@@ -66,7 +66,7 @@ def test_a_window_is_asked_for_some_kinds_that_its_documents_annotate_and_others
 
 
 def test_the_same_random_numbers_ask_the_same() -> None:
-    (_, names), (_, same), (_, other) = (asked(batch(["S-sum"], ["S-dish"]), seed) for seed in (5, 5, 6))
+    (_, names), (_, same), (_, other) = (asked(batch(["S-sum"], ["S-total"], ["S-dish"]), seed) for seed in (5, 5, 6))
     assert torch.equal(names.asked, same.asked)
     assert torch.equal(names.windows.input_ids, same.windows.input_ids)
     assert not torch.equal(names.windows.input_ids, other.windows.input_ids)

@@ -132,4 +132,4 @@ def test_the_command_writes_a_checkpoint_into_an_empty_folder(
     assert main(call) == 1
     assert "is not empty" in capsys.readouterr().err
     assert main(["import", "folder", str(folder), str(out)]) == 1
-    assert "unknown name 'folder' in importers; known: lambert, skim_attention, transformers" in capsys.readouterr().err
+    assert "no release called 'folder'; known: lambert, skim-attention, transformers" in capsys.readouterr().err
