@@ -24,7 +24,7 @@ from benchmarks.measure.endpoint_load import (
 )
 from benchmarks.measure.endpoint_rounds import Comparison, Measure, Range, compare
 from layoutray import checkpoint, devices
-from layoutray.cli.shared import checked, terminal
+from layoutray.cli.shared import terminal
 from layoutray.cluster.connect import connect
 from layoutray.cluster.endpoint.application import running
 from layoutray.document import Page
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
         recognition=load_ingest(options.recipe, []).recognition,
         ocr_replicas=options.ocr_replicas,
         model_replicas=options.model_replicas,
-        port=checked.port,
+        port=options.port,
     )
     files = _files(options.folders, options.pages)
     with IsolatedRecogniser(settings.recognition) as recogniser:
