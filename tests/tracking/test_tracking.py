@@ -184,7 +184,11 @@ def test_a_registered_checkpoint_comes_back_by_alias_and_by_version(uri: str, tm
         assert noted.run_id == run.run_id
 
 
-def test_a_registered_model_has_the_same_folder_every_time(uri: str, tmp_path: Path, cache: Path) -> None:
+def test_a_registered_model_has_the_same_folder_every_time(
+    uri: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))  # other tests use the system's meanwhile
     run = opened(uri)
     run.log_checkpoint(saved(tmp_path / "checkpoint"))
     number = run.register("stable")
