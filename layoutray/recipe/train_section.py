@@ -33,6 +33,9 @@ class TrainRecipe:
         learning_rate: peak, after warm-up.
         new_parts_factor: factor on the learning rate of the encoder's parameters that no starting checkpoint gives, for
             example of coordinate tables beside a text encoder. A value other than 1 needs a starting checkpoint.
+        start_share: the model that is evaluated and kept has this share of the weights with which the training started,
+            and the rest of those that it has learned (WiSE-FT, Wortsman et al., arXiv:2109.01903, equation 1). 0 keeps
+            what was learned. Other values need a starting checkpoint that gives all weights, those of the head too.
         warmup_steps: steps of linear increase from 0; then the rate decreases linearly to 0 at `steps`.
         weight_decay: of all parameters except biases and norms.
         clip: largest gradient norm; 0 is off.
@@ -65,6 +68,7 @@ class TrainRecipe:
     activation_checkpointing: bool = False
     learning_rate: float = 1e-4
     new_parts_factor: float = 1.0
+    start_share: float = 0.0
     warmup_steps: int = 0
     weight_decay: float = 0.01
     adam_beta1: float = 0.9
@@ -105,7 +109,7 @@ class TrainRecipe:
         ):
             if not 0 <= getattr(self, name) < math.inf:
                 raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be a number that is not negative")
-        for name in ("box_jitter", "word_masking"):
+        for name in ("start_share", "box_jitter", "word_masking"):
             if not 0 <= getattr(self, name) < 1:
                 raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be at least 0 and below 1")
         if self.folds == 1 or self.fold > self.folds:

@@ -95,13 +95,18 @@ def prepare(job: Job, workers: int) -> TrainingInputs:
         InputError: if data, recipe, starting checkpoints or `workers` do not fit together.
     """
     card = _fitting_card(job)
-    factor = job.recipe.train.new_parts_factor
-    if factor != 1 and not job.init:
+    settings = job.recipe.train
+    if settings.new_parts_factor != 1 and not job.init:
         raise InputError(
-            f"train.new_parts_factor is {factor}, but without --init all parameters are new; start from a checkpoint, "
-            "or set train.learning_rate instead"
+            f"train.new_parts_factor is {settings.new_parts_factor}, but without --init all parameters are new; start "
+            "from a checkpoint, or set train.learning_rate instead"
         )
-    check_share(job.recipe.train.batch_size, job.recipe.train.micro_batch_size, workers)
+    if settings.start_share and not job.init:
+        raise InputError(
+            f"train.start_share is {settings.start_share}, but without --init the training starts from random weights; "
+            "start from a checkpoint, or set it to 0"
+        )
+    check_share(settings.batch_size, settings.micro_batch_size, workers)
     tokenizer = checkpoint.read_vocabulary(job.examples)
     model = checkpoint.build_model(job.recipe, tokenizer, card.labels)
     fresh = start_model(model, job.recipe, tokenizer, job.init, job.fetch, card.labels)

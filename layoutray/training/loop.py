@@ -119,6 +119,8 @@ class Loop:
         if self.settings.activation_checkpointing:
             checkpoint_activations(self.model)
         self._wrapped = self.world.wrap(self.model)
+        share = self.settings.start_share
+        self._first = [parameter.detach().clone() for parameter in self.model.parameters()] if share else []
         self._optimizer = adamw(self.model, self.settings, self.learner.new)
         self._flops = ModelFlops.of(self.model, self.learner.layers)
         self._peak = peak(self.world.device) if self.world.leads else None
@@ -236,7 +238,19 @@ class Loop:
         step = self.progress.step
         if self.feeds.dev is not None and step != self.progress.evaluated and self._due(self.settings.evaluate_every):
             self.progress.evaluated = step
-            self._evaluate(self.feeds.dev, keep_best)
+            with self.kept_weights():
+                self._evaluate(self.feeds.dev, keep_best)
+
+    @contextlib.contextmanager
+    def kept_weights(self) -> Iterator[None]:
+        """Within it, the model has the weights that are evaluated and kept; see `TrainRecipe.start_share`."""
+        parameters = [parameter.data for parameter in self.model.parameters()] if self._first else []
+        learned = [parameter.clone() for parameter in parameters]
+        for parameter, first in zip(parameters, self._first, strict=True):
+            parameter.lerp_(first, self.settings.start_share)
+        yield
+        for parameter, values in zip(parameters, learned, strict=True):
+            parameter.copy_(values)
 
     def _evaluate(self, dev: Feed, keep_best: KeepBest) -> None:
         task = self.learner.task

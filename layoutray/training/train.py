@@ -74,7 +74,8 @@ def train(
     progress = loop.run(resume_from, keep_best)
     if world.leads:
         if dev is None:  # nothing was evaluated, so the last model is kept
-            keep_best(inputs.model, {"step": float(progress.step)}, 1.0)
+            with loop.kept_weights():
+                keep_best(inputs.model, {"step": float(progress.step)}, 1.0)
         if isinstance(recipe.task, TagsWords | WritesTexts):  # it answers documents
             body = _request_like(inputs.train.take([0])[0], inputs.tokenizer)
             shards.write_bytes(json_text.dumps(body).encode(), str(job.out), checkpoint.EXAMPLE)

@@ -4,7 +4,7 @@ import pytest
 
 from layoutray.errors import InputError
 from layoutray.recipe import recipes
-from layoutray.recipe.schedule import STEPS_OF_A_START, STEPS_OF_AN_ENCODER, Schedule, schedule
+from layoutray.recipe.schedule import SHARE_OF_A_START, STEPS_OF_A_START, STEPS_OF_AN_ENCODER, Schedule, schedule
 
 
 @pytest.mark.parametrize(
@@ -26,10 +26,11 @@ def test_documents_of_many_windows_are_trained_as_long_as_many_documents() -> No
 
 @pytest.mark.parametrize("documents", [3, 4, 11, 19, 20, 50, 51, 2000])
 def test_every_schedule_is_a_recipe_and_measures_many_documents(documents: int) -> None:
-    planned = schedule(documents, documents, STEPS_OF_A_START)
+    planned = schedule(documents, documents, STEPS_OF_A_START, SHARE_OF_A_START)
     recipe = recipes.load("finetune-fields", planned.assignments())
     assert (recipe.train.steps, recipe.train.batch_size) == (planned.steps, 8)
     assert recipe.train.word_masking == (0.0 if planned.steps == 40 else 0.1)
+    assert recipe.train.start_share == (0.5 if planned.steps == 40 else 0.0)
     assert planned.measured * documents / planned.folds >= min(documents, 10)
     assert 0 < planned.in_training < documents
     assert (planned.half > 0) == (documents >= 20)
@@ -51,7 +52,7 @@ def test_parts_that_were_asked_for_are_all_measured() -> None:
 )
 def test_too_few_documents_are_refused(documents: int, folds: int, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        schedule(documents, documents, STEPS_OF_A_START, folds)
+        schedule(documents, documents, STEPS_OF_A_START, folds=folds)
 
 
 def test_a_schedule_names_only_keys_of_recipes() -> None:

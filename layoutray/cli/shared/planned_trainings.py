@@ -8,10 +8,10 @@ from layoutray import config
 from layoutray.cli.shared.trials import Trial
 from layoutray.recipe import files, recipes
 from layoutray.recipe.recipes import Recipe
-from layoutray.recipe.schedule import STEPS_OF_A_START, STEPS_OF_AN_ENCODER, Schedule, schedule
+from layoutray.recipe.schedule import SHARE_OF_A_START, STEPS_OF_A_START, STEPS_OF_AN_ENCODER, Schedule, schedule
 from layoutray.store import sources
 from layoutray.store.card import Card
-from layoutray.tasks import TagsWords
+from layoutray.tasks import ReadsNames, TagsWords
 from layoutray.tracking.training import close_without_checkpoint
 from layoutray.training.inputs import fold, training_documents
 from layoutray.training.job import Job
@@ -68,7 +68,8 @@ def recipe_of(name: str, task: Mapping[str, Any], init: str, start: Recipe, assi
 def schedule_for(examples: str, start: Recipe, folds: int) -> Schedule:
     """The schedule for encoded documents; arguments as `recipe_of` and `schedule`."""
     fewest = STEPS_OF_A_START if isinstance(start.task, TagsWords) else STEPS_OF_AN_ENCODER
-    return schedule(len(training_documents(examples)), Card.read(examples).examples["train"], fewest, folds)
+    share = SHARE_OF_A_START if isinstance(start.task, ReadsNames) else 0.0
+    return schedule(len(training_documents(examples)), Card.read(examples).examples["train"], fewest, share, folds)
 
 
 def plan(whole: Job, scheduled: Schedule, out: str) -> PlannedTrainings:
