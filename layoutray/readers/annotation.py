@@ -3,12 +3,15 @@
 import io
 import json
 import math
+import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
 from PIL import Image, ImageSequence, UnidentifiedImageError
 
@@ -21,6 +24,8 @@ ANNOTATED = Provenance(words="annotation", reason="the data set's own annotation
 IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff"})
 _SCAN_SUFFIXES = (".pdf", *sorted(IMAGE_SUFFIXES))
 _ORIENTATION, _SIDEWAYS = 0x0112, (5, 6, 7, 8)
+_USABLE_PER_FAULTY = 0.1
+"""Usable words for each faulty one, below which a page is refused: its unit or its scale is wrong, not a single word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +51,26 @@ class PictureFrame:
 
 @dataclass(slots=True)
 class PageWords:
-    """Collects the words of one page, and counts repaired boxes and dropped words."""
+    """Collects the words of one page, and counts repaired boxes and dropped words.
+
+    Attributes:
+        faults: why words with a wrong value were dropped.
+    """
 
     size: PageSize
     words: list[Word] = field(default_factory=list[Word])
     repairs: int = 0
     dropped: int = 0
+    faults: list[DocumentError] = field(default_factory=list[DocumentError])
+
+    @contextmanager
+    def dropping(self) -> Generator[None]:
+        """Drop and count the word that the block reads, if the block raises DocumentError."""
+        try:
+            yield
+        except DocumentError as error:
+            self.dropped += 1
+            self.faults.append(error)
 
     def place(self, sides: Iterable[float], where: str) -> Box:
         """The page-relative box, repaired (and counted) if necessary.
@@ -81,7 +100,14 @@ class PageWords:
             number: page number, from 1.
             pixels: size in pixels, when the boxes have another unit.
             provenance: origin of the words.
+
+        Raises:
+            DocumentError: (that of the first) when nearly all words were dropped for a wrong value.
         """
+        if len(self.words) < _USABLE_PER_FAULTY * len(self.faults):
+            first = self.faults[0]
+            message = f"{len(self.faults)} words of a page cannot be used, the first because of this: {first}"
+            raise DocumentError(first.reason, message, stage=first.stage)
         pixels = pixels or self.size
         return Page(
             doc_id=doc_id,
@@ -250,18 +276,27 @@ def extent(boxes: Iterable[Sequence[float]]) -> PageSize:
 
 
 def truth_of_pages(
-    document: Document, pages: Iterable[Page], collected: Sequence[PageWords], not_annotated: Sequence[int] = ()
+    document: Document,
+    pages: Iterable[Page],
+    collected: Sequence[PageWords],
+    failures: Mapping[int, DocumentError] | None = None,
 ) -> Truth:
-    """The truth of a document with these pages, whose words were collected in `collected`."""
+    """The truth of a document with these pages, whose words were collected in `collected`, and without the `failures`."""
     repairs, dropped = sum(one.repairs for one in collected), sum(one.dropped for one in collected)
-    return Truth(
-        document=document, pages=tuple(pages), repairs=repairs, dropped=dropped, not_annotated=tuple(not_annotated)
-    )
+    return Truth(document=document, pages=tuple(pages), repairs=repairs, dropped=dropped, failures=failures or {})
 
 
 def file_name(uri: str) -> PurePosixPath:
     """The last part of `uri`, as a path with `stem` and `suffix`."""
     return PurePosixPath(uri.rpartition("/")[2])
+
+
+def comparable(uri: str) -> str:
+    """`uri` to compare its names with names that people or programs have written: without escapes, in Unicode's NFC.
+
+    macOS stores `ü` as two characters (NFD), and most programs write one.
+    """
+    return unicodedata.normalize("NFC", unquote(uri) if "://" in uri else uri)
 
 
 def folder_of(uri: str) -> str:

@@ -48,6 +48,7 @@ def _has_export(files: Iterable[str]) -> bool:
             tasks = json.loads(sources.read_bytes(uri))
         except ValueError:
             continue
-        if isinstance(tasks, list) and tasks and isinstance(tasks[0], dict) and {"data", "annotations"} <= {*tasks[0]}:
-            return True
+        if isinstance(tasks, list) and tasks and isinstance(tasks[0], dict) and "data" in tasks[0]:
+            if {"annotations", "completions"} & {*tasks[0]}:
+                return True
     return False
