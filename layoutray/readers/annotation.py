@@ -25,7 +25,7 @@ IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff"})
 _SCAN_SUFFIXES = (".pdf", *sorted(IMAGE_SUFFIXES))
 _ORIENTATION, _SIDEWAYS = 0x0112, (5, 6, 7, 8)
 _USABLE_PER_FAULTY = 0.1
-"""Usable words for each faulty one, below which a page is refused: its unit or its scale is wrong, not a single word."""
+"""Usable words for each faulty one, below which a page is refused: its unit or scale is wrong, not a single word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +281,7 @@ def truth_of_pages(
     collected: Sequence[PageWords],
     failures: Mapping[int, DocumentError] | None = None,
 ) -> Truth:
-    """The truth of a document with these pages, whose words were collected in `collected`, and without the `failures`."""
+    """The truth of a document with these pages, whose words were collected in `collected`."""
     repairs, dropped = sum(one.repairs for one in collected), sum(one.dropped for one in collected)
     return Truth(document=document, pages=tuple(pages), repairs=repairs, dropped=dropped, failures=failures or {})
 

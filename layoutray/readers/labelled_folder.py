@@ -48,7 +48,7 @@ def _has_export(files: Iterable[str]) -> bool:
             tasks = json.loads(sources.read_bytes(uri))
         except ValueError:
             continue
-        if isinstance(tasks, list) and tasks and isinstance(tasks[0], dict) and "data" in tasks[0]:
-            if {"annotations", "completions"} & {*tasks[0]}:
-                return True
+        first = tasks[0] if isinstance(tasks, list) and tasks else None
+        if isinstance(first, dict) and "data" in first and first.keys() & {"annotations", "completions"}:
+            return True
     return False

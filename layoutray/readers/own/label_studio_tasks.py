@@ -120,7 +120,7 @@ def _picture(found: tuple[int, list[str]], claims: Mapping[str, Mapping[str, int
     if len(uris) > 1:
         return {
             "fault": f"its picture is one of {len(uris)} files with the same name, such as {' and '.join(uris[:2])}; "
-            "ingest them in separate folders, each with the export of its tasks"
+            "give them the folders of the task, or use Label Studio's copies in media/upload"
         }
     if not uris or length < max(claims[uris[0]].values()):
         return {}
@@ -128,7 +128,7 @@ def _picture(found: tuple[int, list[str]], claims: Mapping[str, Mapping[str, int
     if len(rivals) > 1:
         return {
             "fault": f"{uris[0]} may be its picture, or that of another task, because their names are the same: "
-            f"{' and '.join(sorted(rivals)[:2])}; keep the folders of the pictures, or label them in separate projects"
+            f"{' and '.join(sorted(rivals)[:2])}; give it the folders of the task, or use Label Studio's copies in media/upload"
         }
     return {"image": uris[0]}
 
