@@ -48,6 +48,14 @@ def failure(truth: Truth) -> DocumentError:
     return error
 
 
+def refusal(reader: Reader, root: Path) -> DocumentError:
+    """Why the only document, or its only page, cannot be read."""
+    try:
+        return failure(only(reader, root))
+    except DocumentError as error:
+        return error
+
+
 def texts(truth: Truth) -> list[str]:
     return [word.text for word in truth.pages[0].words]
 

@@ -128,7 +128,8 @@ def _picture(found: tuple[int, list[str]], claims: Mapping[str, Mapping[str, int
     if len(rivals) > 1:
         return {
             "fault": f"{uris[0]} may be its picture, or that of another task, because their names are the same: "
-            f"{' and '.join(sorted(rivals)[:2])}; give it the folders of the task, or use Label Studio's copies in media/upload"
+            f"{' and '.join(sorted(rivals)[:2])}; give it the folders of the task, or use Label Studio's copies in "
+            "media/upload"
         }
     return {"image": uris[0]}
 

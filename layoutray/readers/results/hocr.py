@@ -2,8 +2,9 @@
 
 Files: `*.hocr` and `*.html`. An `ocr_page` is a page, an `ocrx_word` a word with the confidence `x_wconf` (0 to 100).
 A line without words is divided at its spaces. Elements of characters (`ocrx_cinfo`) that have a box are the characters
-of their word; those without are readings that the engine has considered, and are ignored. Boxes are relative to the picture as it is: `textangle` only says how
-text runs inside its box. The page number is `ppageno` + 1. Readings in `<del>` are ignored.
+of their word; those without are readings that the engine has considered, and are ignored. Boxes are relative to the
+picture as it is: `textangle` only says how text runs inside its box. The page number is `ppageno` + 1. Readings in
+`<del>` are ignored.
 
 Most files are not well-formed XML, and the standard library's HTML parser takes quadratic time for crafted files. So
 tags are found by an expression that looks at each character once. Files that declare entities are refused.
@@ -15,9 +16,17 @@ import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
+from layoutray.errors import DocumentError
 from layoutray.readers.annotation import PageSize, malformed
-from layoutray.readers.results.recognised import ResultPage, ResultReader, ResultWord, name_and_version
+from layoutray.readers.results.recognised import (
+    ResultPage,
+    ResultReader,
+    ResultWord,
+    attempted,
+    name_and_version,
+)
 
 _AREAS = frozenset({"ocr_carea", "ocr_column", "ocrx_block"})
 _LINES = frozenset({"ocr_line", "ocrx_line", "ocr_header", "ocr_footer", "ocr_caption", "ocr_textfloat", "ocr_pageno"})
@@ -76,20 +85,23 @@ class _Result:
     def __init__(self, where: str) -> None:
         self._where = where
         self._open: list[_Element] = []
-        self._pages: list[tuple[_Element, list[ResultWord]]] = []
+        self._pages: list[tuple[_Element, list[ResultWord | DocumentError]]] = []
         self._serials = itertools.count()
         self._system = ""
 
     def pages(self) -> list[ResultPage]:
         self._close(0)
+        return [self._page(page, words) for page, words in self._pages]
+
+    def _page(self, page: _Element, words: list[ResultWord | DocumentError]) -> ResultPage:
+        stated = page.properties.get("ppageno", [])
+        number = int(stated[0]) + 1 if len(stated) == 1 and stated[0].isdecimal() else None
         engine, version = name_and_version(self._system)
-        pages: list[ResultPage] = []
-        for page, words in self._pages:
-            stated, sides = page.properties.get("ppageno", []), self._numbers(page, "bbox", 4)
-            number = int(stated[0]) + 1 if len(stated) == 1 and stated[0].isdecimal() else None
-            size = PageSize(sides[2], sides[3]) if sides else None
-            pages.append(ResultPage(words=words, number=number, size=size, engine=engine, version=version))
-        return pages
+        sides = attempted(partial(self._numbers, page, "bbox", 4))
+        if isinstance(sides, DocumentError):
+            return ResultPage(words=(), number=number, failure=sides)
+        size = PageSize(sides[2], sides[3]) if sides else None
+        return ResultPage(words=words, number=number, size=size, engine=engine, version=version)
 
     def tag(self, markup: str) -> None:
         match = _TAG.match(markup)
@@ -144,7 +156,7 @@ class _Result:
             if element.kind in _WORDS or (is_line_of_text and element.text):
                 if not self._pages:
                     raise malformed(self._where, "has a word or line outside an element of class ocr_page")
-                self._words().append(self._word(element))
+                self._words().append(attempted(partial(self._word, element)))
             self._open.pop()
 
     def _word(self, element: _Element) -> ResultWord:
@@ -160,7 +172,7 @@ class _Result:
             block=area.serial if area else -1,
         )
 
-    def _words(self) -> list[ResultWord]:
+    def _words(self) -> list[ResultWord | DocumentError]:
         """The words of the latest page."""
         return self._pages[-1][1] if self._pages else []
 
