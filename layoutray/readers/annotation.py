@@ -1,5 +1,6 @@
 """Shared by readers: find and parse annotation files, convert boxes, and raise errors that name the place."""
 
+import codecs
 import io
 import json
 import math
@@ -151,14 +152,32 @@ def nothing_found(root: str, looked_for: str) -> InputError:
     )
 
 
-def text_of(data: bytes, where: str) -> str:
-    """Text decoded from UTF-8, with or without a byte order mark, else from GBK (used by a few annotations)."""
-    for encoding in ("utf-8-sig", "gb18030"):
+def text_of(data: bytes, where: str, otherwise: str = "") -> str:
+    """Text decoded from UTF-8, with or without a byte order mark, or from UTF-16 with one.
+
+    Args:
+        otherwise: the encoding of data sets whose texts are not all in these. No other encoding is tried: bytes of one
+            script are often valid in the encoding of another.
+
+    Raises:
+        DocumentError: (bad_annotation) if the bytes are no such text.
+    """
+    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    encodings = {"UTF-16": "utf-16"} if marked else {"UTF-8": "utf-8-sig"}
+    if otherwise:
+        encodings[otherwise] = otherwise
+    wrong = UnicodeDecodeError("", data, 0, 0, "")
+    for encoding in encodings.values():
         try:
             return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    raise malformed(where, "the bytes are neither UTF-8 nor GBK text; save the annotation as UTF-8")
+        except UnicodeDecodeError as error:
+            wrong = error
+    line, value = data.count(b"\n", 0, wrong.start) + 1, data[wrong.start]
+    raise malformed(
+        where,
+        f"the bytes are not text in {' or '.join(encodings)}: line {line} has the byte 0x{value:02X}; save it as UTF-8 "
+        "(in Excel: Save as, CSV UTF-8; in LibreOffice: Save as, Edit filter settings, Unicode UTF-8)",
+    )
 
 
 def json_value(data: bytes, where: str, each: Callable[[dict[str, Any]], Any] | None = None) -> Any:
@@ -299,18 +318,27 @@ def comparable(uri: str) -> str:
     return unicodedata.normalize("NFC", unquote(uri) if "://" in uri else uri)
 
 
+def named(name: str, files: Mapping[str, str]) -> str:
+    """The one of `files`, by their names and the comparable forms of these, that has this name; empty if none has."""
+    return files.get(name) or files.get(comparable(name), "")
+
+
 def folder_of(uri: str) -> str:
     """`uri` without its last part."""
     return uri.rpartition("/")[0]
 
 
 def scans_by_stem(files: Iterable[str]) -> dict[str, str]:
-    """PDF files and pictures by their URI, with and without its suffix. A PDF file goes before pictures of its name."""
+    """PDF files and pictures by their URI, with and without its suffix, for `named`.
+
+    A PDF file goes before pictures of its name.
+    """
     by_suffix: dict[str, list[str]] = defaultdict(list)
     for uri in files:
         by_suffix[file_name(uri).suffix.lower()].append(uri)
     scans = [uri for suffix in reversed(_SCAN_SUFFIXES) for uri in by_suffix[suffix]]
-    return {without_suffix(uri): uri for uri in scans} | {uri: uri for uri in scans}
+    by_name = {without_suffix(uri): uri for uri in scans} | {uri: uri for uri in scans}
+    return {comparable(name): uri for name, uri in by_name.items()} | by_name
 
 
 def without_suffix(uri: str) -> str:
@@ -328,7 +356,7 @@ def by_kind(root: str, suffixes: Mapping[str, Collection[str]]) -> dict[str, dic
     for uri in sources.list_files(root):
         folder, kind, name = folder_of(uri), file_name(folder_of(uri)).name, file_name(uri)
         if name.suffix.lower() in suffixes.get(kind, ()):
-            folders[folder_of(folder)][kind][name.stem] = uri
+            folders[folder_of(folder)][kind][comparable(name.stem)] = uri
     return folders
 
 

@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
+from unicodedata import normalize
 
 from layoutray.document import Field, Page, Provenance, Word
 from layoutray.errors import DocumentError
@@ -32,6 +33,7 @@ from layoutray.readers.annotation import (
     file_name,
     json_object,
     malformed,
+    named,
     picture_frames,
     require_any,
     scans_by_stem,
@@ -145,8 +147,8 @@ class ResultReader:
         references = (
             DocumentRef(
                 key=file_name(stem).name,
-                source=scans.get(stem, uri),
-                image=scans.get(stem, ""),
+                source=named(stem, scans) or uri,
+                image=named(stem, scans),
                 annotation=uri,
                 split="",
             )
@@ -183,8 +185,9 @@ class ResultReader:
 
     def _fields(self, reference: DocumentRef) -> Iterator[Field]:
         """The fields of the document's `*.fields.json` file, if there is one, without empty values."""
-        stems = {self._stem(reference.annotation): None, without_suffix(reference.image or reference.annotation): None}
-        uri = next(filter(sources.exists, (stem + FIELDS_SUFFIX for stem in stems)), None)
+        stems = self._stem(reference.annotation), without_suffix(reference.image or reference.annotation)
+        forms = dict.fromkeys((*stems, *(normalize(form, stem) for form in ("NFC", "NFD") for stem in stems)))
+        uri = next(filter(sources.exists, (stem + FIELDS_SUFFIX for stem in forms)), None)
         values = json_object(sources.read_bytes(uri), uri) if uri else {}
         for name, value in values.items():
             for text in value if isinstance(value, list) else [value]:

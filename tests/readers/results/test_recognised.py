@@ -4,6 +4,8 @@ import hashlib
 import json
 import re
 from pathlib import Path
+from typing import Any
+from unicodedata import normalize
 
 import pytest
 from PIL import Image, ImageOps
@@ -78,6 +80,17 @@ def test_files_of_fields_are_no_results(tmp_path: Path) -> None:
     put(tmp_path / "a.fields.json", "{}")
     put(tmp_path / "b.Fields.JSON", "{}")
     assert items(ResultReader("rows", (".json",), pages_of), tmp_path).keys() == {("", "a")}
+
+
+@pytest.mark.parametrize(("result", "scan"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_names_are_compared_in_one_normal_form(tmp_path: Path, result: Any, scan: Any) -> None:
+    put(tmp_path / f"{normalize(result, 'Müller')}.rows", "=1 10 10")
+    put_picture(tmp_path / f"{normalize(scan, 'Müller')}.png")
+    put(tmp_path / f"{normalize(scan, 'Müller')}.fields.json", {"total": "9.00"})
+    truth = only(READER, tmp_path)
+    assert (truth.pages[0].image.endswith(".png"), truth.document.fields) == (True, (Field("total", "9.00"),))
+    (tmp_path / f"{normalize(scan, 'Müller')}.png").unlink()
+    assert only(READER, tmp_path).document.fields == (Field("total", "9.00"),)
 
 
 def test_words_are_placed_split_numbered_and_counted(tmp_path: Path) -> None:
