@@ -1,7 +1,6 @@
 """Shared by readers: find and parse annotation files, convert boxes, and raise errors that name the place."""
 
 import codecs
-import io
 import json
 import math
 import unicodedata
@@ -9,12 +8,9 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
-
-from PIL import Image, ImageSequence, UnidentifiedImageError
 
 from layoutray.document import Box, Document, Page, Provenance, Word
 from layoutray.errors import DocumentError, InputError, Reason
@@ -24,7 +20,6 @@ from layoutray.store import sources
 ANNOTATED = Provenance(words="annotation", reason="the data set's own annotation")
 IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff"})
 _SCAN_SUFFIXES = (".pdf", *sorted(IMAGE_SUFFIXES))
-_ORIENTATION, _SIDEWAYS = 0x0112, (5, 6, 7, 8)
 _USABLE_PER_FAULTY = 0.1
 """Usable words for each faulty one, below which a page is refused: its unit or scale is wrong, not a single word."""
 
@@ -35,19 +30,6 @@ class PageSize:
 
     width: float
     height: float
-
-
-@dataclass(frozen=True, slots=True)
-class PictureFrame:
-    """A picture of a file.
-
-    Attributes:
-        size: in pixels, after EXIF rotation.
-        orientation: the EXIF orientation, 1 to 8; 1 without one.
-    """
-
-    size: PageSize
-    orientation: int = 1
 
 
 @dataclass(slots=True)
@@ -259,33 +241,6 @@ def page_size(owner: dict[str, Any], where: str) -> PageSize:
     return PageSize(width, height)
 
 
-def picture_size(data: bytes, where: str) -> PageSize:
-    """Size of a picture in pixels after EXIF rotation, from its header.
-
-    Raises:
-        DocumentError: (empty_file, too_large or unreadable, stage `open`).
-    """
-    return picture_frames(data, where, most=1)[0].size
-
-
-def picture_frames(data: bytes, where: str, most: int | None = None) -> list[PictureFrame]:
-    """Each picture of a file; only TIFF files have several. Otherwise as `picture_size`.
-
-    Args:
-        most: look at no more pictures than this.
-    """
-    if not data:
-        raise DocumentError(Reason.EMPTY_FILE, f"{where} is empty", stage="open")
-    try:
-        with Image.open(io.BytesIO(data)) as picture:
-            frames = ImageSequence.Iterator(picture) if picture.format == "TIFF" else [picture]
-            return [_frame(frame) for frame in islice(frames, most)]
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise DocumentError(Reason.TOO_LARGE, f"{where}: {error}", stage="open") from error
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
-        raise DocumentError(Reason.UNREADABLE, f"{where} is not a readable picture: {error}", stage="open") from error
-
-
 def extent(boxes: Iterable[Sequence[float]]) -> PageSize:
     """The page size without a picture: the extent of the boxes (in pixels), at least 1 x 1."""
     sides = list(boxes)
@@ -383,10 +338,3 @@ def json_beside_pictures(root: str, annotations: str, images: str, splits: Mappi
                 annotation=annotation,
                 split=splits.get(file_name(folder).name, ""),
             )
-
-
-def _frame(picture: Image.Image) -> PictureFrame:
-    width, height = picture.size
-    orientation = picture.getexif().get(_ORIENTATION, 1)
-    sideways = orientation in _SIDEWAYS
-    return PictureFrame(PageSize(height, width) if sideways else PageSize(width, height), orientation)

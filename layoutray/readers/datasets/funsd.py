@@ -30,9 +30,9 @@ from layoutray.readers.annotation import (
     numbers,
     objects,
     page_size,
-    picture_size,
 )
 from layoutray.readers.datasets.exported import ORIGIN, add_words, one_page
+from layoutray.readers.picture_sizes import picture_size
 from layoutray.readers.segments import line_starts, split_words
 from layoutray.store import sources
 

@@ -26,10 +26,10 @@ from layoutray.readers.annotation import (
     folder_of,
     json_object,
     malformed,
-    picture_size,
     require_any,
     text_of,
 )
+from layoutray.readers.picture_sizes import picture_size
 from layoutray.readers.segments import split_words
 from layoutray.store import sources
 

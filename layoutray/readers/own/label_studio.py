@@ -36,11 +36,11 @@ from layoutray.readers.annotation import (
     nothing_found,
     numbers,
     page_size,
-    picture_size,
     truth_of_pages,
 )
 from layoutray.readers.datasets.regions import AnnotatedRegion, words_of
 from layoutray.readers.own.label_studio_tasks import TaskPage, pages_of, with_pictures
+from layoutray.readers.picture_sizes import picture_size
 from layoutray.store import sources
 
 _WORD = re.compile(r"word-(\d+)(?:#.*)?")

@@ -28,18 +28,17 @@ from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
     PageSize,
     PageWords,
-    PictureFrame,
     extent,
     file_name,
     json_object,
     malformed,
     named,
-    picture_frames,
     require_any,
     scans_by_stem,
     truth_of_pages,
     without_suffix,
 )
+from layoutray.readers.picture_sizes import PictureFrame, picture_frames
 from layoutray.readers.segments import split_words
 from layoutray.store import sources
 
