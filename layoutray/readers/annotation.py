@@ -32,7 +32,7 @@ class PageSize:
     height: float
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class PageWords:
     """Collects the words of one page, and counts repaired boxes and dropped words.
 
@@ -40,7 +40,7 @@ class PageWords:
         faults: why words with a wrong value were dropped.
     """
 
-    size: PageSize
+    size: PageSize = field(kw_only=False)
     words: list[Word] = field(default_factory=list[Word])
     repairs: int = 0
     dropped: int = 0
