@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from layoutray.document import Word
 from layoutray.errors import InputError
 from layoutray.readers import DocumentRef, Truth
-from layoutray.readers.annotation import PageSize, PageWords, file_name, malformed, nothing_found, picture_size, text_of
+from layoutray.readers.annotation import PageSize, PageWords, file_name, malformed, nothing_found, text_of
+from layoutray.readers.picture_sizes import picture_size
 from layoutray.readers.segments import line_starts, split_words
 from layoutray.store import sources
 

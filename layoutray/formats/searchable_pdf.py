@@ -44,8 +44,8 @@ def searchable_pdf(pages: Sequence[Page]) -> bytes:
     """The searchable PDF of one document.
 
     Args:
-        pages: at least one; all have the same picture file or PDF file. All pages of a PDF file are kept, and the
-            pictures of a TIFF file that `pages` names.
+        pages: at least one, of one PDF file or of one or several picture files. All pages of a PDF file are kept, and
+            the pictures of a TIFF file that `pages` names.
 
     Raises:
         DocumentError: when the picture file or PDF file cannot be read.
@@ -59,6 +59,9 @@ def searchable_pdf(pages: Sequence[Page]) -> bytes:
             count = count_pages(data, Recognition())
             with InvisibleText(document, pages) as text:
                 for page in pages:
+                    if page.image != image:
+                        image, data = page.image, sources.read_bytes(page.image)
+                        count = count_pages(data, Recognition())
                     with closing(_add_picture(document, data, _number(page, count))) as shown:
                         text.write(page, shown)
             return _saved(document)

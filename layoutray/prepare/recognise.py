@@ -71,7 +71,7 @@ class AnnotationWordSource:
 
     def open(self, reference: DocumentRef) -> OpenedDocument:
         truth = self.truth(reference)
-        numbers = (*(page.number for page in truth.pages), *truth.not_annotated)
+        numbers = (*(page.number for page in truth.pages), *truth.failures)
         if not numbers:
             raise _bad_annotation(f"{reference.source} has no annotated words; ingest the set with words = 'ocr'")
         return OpenedDocument(
@@ -80,9 +80,8 @@ class AnnotationWordSource:
 
     def page(self, task: PageTask) -> Page:
         reference, truth = task.reference, self.truth(task.reference)
-        if task.page in truth.not_annotated:
-            message = f"page {task.page} of {reference.source} is not annotated, or its annotation was cancelled"
-            raise DocumentError(Reason.NOT_ANNOTATED, message, stage="annotation")
+        if task.page in truth.failures:
+            raise truth.failures[task.page]
         page = next((page for page in truth.pages if page.number == task.page), None)
         if page is None:
             raise _bad_annotation(f"{reference.annotation or reference.source} does not contain page {task.page}")

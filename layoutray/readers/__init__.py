@@ -1,11 +1,12 @@
 """Readers of data sets in their native formats. A reader is a module here that defines `READER`."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol, cast, runtime_checkable
 
 from layoutray import registry
 from layoutray.document import Document, Field, LabelledArea, Page
+from layoutray.errors import DocumentError
 from layoutray.ocr.settings import Recognition
 
 
@@ -41,9 +42,10 @@ class Truth:
         document: the document with its fields.
         pages: pages with annotated words; empty for data sets without words.
         repairs: number of boxes that were reordered or clipped to the page.
-        dropped: number of annotated words or lines without text or box, or that repeat another exactly.
+        dropped: number of annotated words or lines that are left out: without text or box, with a wrong value, or that
+            repeat another exactly.
         regions: labelled areas of a one-page document, for data sets with areas and no words; None for other data sets.
-        not_annotated: numbers of pages that were to be annotated and have no annotation.
+        failures: why a page of the annotation is not in `pages`, by its number.
     """
 
     document: Document
@@ -51,7 +53,7 @@ class Truth:
     repairs: int = 0
     dropped: int = 0
     regions: tuple[LabelledArea, ...] | None = None
-    not_annotated: tuple[int, ...] = ()
+    failures: Mapping[int, DocumentError] = field(default_factory=dict[int, DocumentError])
 
 
 class Reader(Protocol):

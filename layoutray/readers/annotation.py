@@ -1,16 +1,16 @@
 """Shared by readers: find and parse annotation files, convert boxes, and raise errors that name the place."""
 
-import io
+import codecs
 import json
 import math
+import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
-
-from PIL import Image, ImageSequence, UnidentifiedImageError
+from urllib.parse import unquote
 
 from layoutray.document import Box, Document, Page, Provenance, Word
 from layoutray.errors import DocumentError, InputError, Reason
@@ -20,7 +20,8 @@ from layoutray.store import sources
 ANNOTATED = Provenance(words="annotation", reason="the data set's own annotation")
 IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff"})
 _SCAN_SUFFIXES = (".pdf", *sorted(IMAGE_SUFFIXES))
-_ORIENTATION, _SIDEWAYS = 0x0112, (5, 6, 7, 8)
+_USABLE_PER_FAULTY = 0.1
+"""Usable words for each faulty one, below which a page is refused: its unit or scale is wrong, not a single word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +32,28 @@ class PageSize:
     height: float
 
 
-@dataclass(frozen=True, slots=True)
-class PictureFrame:
-    """A picture of a file.
+@dataclass(slots=True, kw_only=True)
+class PageWords:
+    """Collects the words of one page, and counts repaired boxes and dropped words.
 
     Attributes:
-        size: in pixels, after EXIF rotation.
-        orientation: the EXIF orientation, 1 to 8; 1 without one.
+        faults: why words with a wrong value were dropped.
     """
 
-    size: PageSize
-    orientation: int = 1
-
-
-@dataclass(slots=True)
-class PageWords:
-    """Collects the words of one page, and counts repaired boxes and dropped words."""
-
-    size: PageSize
+    size: PageSize = field(kw_only=False)
     words: list[Word] = field(default_factory=list[Word])
     repairs: int = 0
     dropped: int = 0
+    faults: list[DocumentError] = field(default_factory=list[DocumentError])
+
+    @contextmanager
+    def dropping(self) -> Generator[None]:
+        """Drop and count the word that the block reads, if the block raises DocumentError."""
+        try:
+            yield
+        except DocumentError as error:
+            self.dropped += 1
+            self.faults.append(error)
 
     def place(self, sides: Iterable[float], where: str) -> Box:
         """The page-relative box, repaired (and counted) if necessary.
@@ -81,7 +83,14 @@ class PageWords:
             number: page number, from 1.
             pixels: size in pixels, when the boxes have another unit.
             provenance: origin of the words.
+
+        Raises:
+            DocumentError: (that of the first) when nearly all words were dropped for a wrong value.
         """
+        if len(self.words) < _USABLE_PER_FAULTY * len(self.faults):
+            first = self.faults[0]
+            message = f"{len(self.faults)} words of a page cannot be used, the first because of this: {first}"
+            raise DocumentError(first.reason, message, stage=first.stage)
         pixels = pixels or self.size
         return Page(
             doc_id=doc_id,
@@ -125,14 +134,32 @@ def nothing_found(root: str, looked_for: str) -> InputError:
     )
 
 
-def text_of(data: bytes, where: str) -> str:
-    """Text decoded from UTF-8, with or without a byte order mark, else from GBK (used by a few annotations)."""
-    for encoding in ("utf-8-sig", "gb18030"):
+def text_of(data: bytes, where: str, otherwise: str = "") -> str:
+    """Text decoded from UTF-8, with or without a byte order mark, or from UTF-16 with one.
+
+    Args:
+        otherwise: the encoding of data sets whose texts are not all in these. No other encoding is tried: bytes of one
+            script are often valid in the encoding of another.
+
+    Raises:
+        DocumentError: (bad_annotation) if the bytes are no such text.
+    """
+    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    encodings = {"UTF-16": "utf-16"} if marked else {"UTF-8": "utf-8-sig"}
+    if otherwise:
+        encodings[otherwise] = otherwise
+    wrong = UnicodeDecodeError("", data, 0, 0, "")
+    for encoding in encodings.values():
         try:
             return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    raise malformed(where, "the bytes are neither UTF-8 nor GBK text; save the annotation as UTF-8")
+        except UnicodeDecodeError as error:
+            wrong = error
+    line, value = data.count(b"\n", 0, wrong.start) + 1, data[wrong.start]
+    raise malformed(
+        where,
+        f"the bytes are not text in {' or '.join(encodings)}: line {line} has the byte 0x{value:02X}; save it as UTF-8 "
+        "(in Excel: Save as, CSV UTF-8; in LibreOffice: Save as, Edit filter settings, Unicode UTF-8)",
+    )
 
 
 def json_value(data: bytes, where: str, each: Callable[[dict[str, Any]], Any] | None = None) -> Any:
@@ -214,33 +241,6 @@ def page_size(owner: dict[str, Any], where: str) -> PageSize:
     return PageSize(width, height)
 
 
-def picture_size(data: bytes, where: str) -> PageSize:
-    """Size of a picture in pixels after EXIF rotation, from its header.
-
-    Raises:
-        DocumentError: (empty_file, too_large or unreadable, stage `open`).
-    """
-    return picture_frames(data, where, most=1)[0].size
-
-
-def picture_frames(data: bytes, where: str, most: int | None = None) -> list[PictureFrame]:
-    """Each picture of a file; only TIFF files have several. Otherwise as `picture_size`.
-
-    Args:
-        most: look at no more pictures than this.
-    """
-    if not data:
-        raise DocumentError(Reason.EMPTY_FILE, f"{where} is empty", stage="open")
-    try:
-        with Image.open(io.BytesIO(data)) as picture:
-            frames = ImageSequence.Iterator(picture) if picture.format == "TIFF" else [picture]
-            return [_frame(frame) for frame in islice(frames, most)]
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise DocumentError(Reason.TOO_LARGE, f"{where}: {error}", stage="open") from error
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
-        raise DocumentError(Reason.UNREADABLE, f"{where} is not a readable picture: {error}", stage="open") from error
-
-
 def extent(boxes: Iterable[Sequence[float]]) -> PageSize:
     """The page size without a picture: the extent of the boxes (in pixels), at least 1 x 1."""
     sides = list(boxes)
@@ -250,18 +250,32 @@ def extent(boxes: Iterable[Sequence[float]]) -> PageSize:
 
 
 def truth_of_pages(
-    document: Document, pages: Iterable[Page], collected: Sequence[PageWords], not_annotated: Sequence[int] = ()
+    document: Document,
+    pages: Iterable[Page],
+    collected: Sequence[PageWords],
+    failures: Mapping[int, DocumentError] | None = None,
 ) -> Truth:
     """The truth of a document with these pages, whose words were collected in `collected`."""
     repairs, dropped = sum(one.repairs for one in collected), sum(one.dropped for one in collected)
-    return Truth(
-        document=document, pages=tuple(pages), repairs=repairs, dropped=dropped, not_annotated=tuple(not_annotated)
-    )
+    return Truth(document=document, pages=tuple(pages), repairs=repairs, dropped=dropped, failures=failures or {})
 
 
 def file_name(uri: str) -> PurePosixPath:
     """The last part of `uri`, as a path with `stem` and `suffix`."""
     return PurePosixPath(uri.rpartition("/")[2])
+
+
+def comparable(uri: str) -> str:
+    """`uri` to compare its names with names that people or programs have written: without escapes, in Unicode's NFC.
+
+    macOS stores `ü` as two characters (NFD), and most programs write one.
+    """
+    return unicodedata.normalize("NFC", unquote(uri) if "://" in uri else uri)
+
+
+def named(name: str, files: Mapping[str, str]) -> str:
+    """The one of `files`, by their names and the comparable forms of these, that has this name; empty if none has."""
+    return files.get(name) or files.get(comparable(name), "")
 
 
 def folder_of(uri: str) -> str:
@@ -270,12 +284,16 @@ def folder_of(uri: str) -> str:
 
 
 def scans_by_stem(files: Iterable[str]) -> dict[str, str]:
-    """PDF files and pictures by their URI, with and without its suffix. A PDF file goes before pictures of its name."""
+    """PDF files and pictures by their URI, with and without its suffix, for `named`.
+
+    A PDF file goes before pictures of its name.
+    """
     by_suffix: dict[str, list[str]] = defaultdict(list)
     for uri in files:
         by_suffix[file_name(uri).suffix.lower()].append(uri)
     scans = [uri for suffix in reversed(_SCAN_SUFFIXES) for uri in by_suffix[suffix]]
-    return {without_suffix(uri): uri for uri in scans} | {uri: uri for uri in scans}
+    by_name = {without_suffix(uri): uri for uri in scans} | {uri: uri for uri in scans}
+    return {comparable(name): uri for name, uri in by_name.items()} | by_name
 
 
 def without_suffix(uri: str) -> str:
@@ -293,7 +311,7 @@ def by_kind(root: str, suffixes: Mapping[str, Collection[str]]) -> dict[str, dic
     for uri in sources.list_files(root):
         folder, kind, name = folder_of(uri), file_name(folder_of(uri)).name, file_name(uri)
         if name.suffix.lower() in suffixes.get(kind, ()):
-            folders[folder_of(folder)][kind][name.stem] = uri
+            folders[folder_of(folder)][kind][comparable(name.stem)] = uri
     return folders
 
 
@@ -320,10 +338,3 @@ def json_beside_pictures(root: str, annotations: str, images: str, splits: Mappi
                 annotation=annotation,
                 split=splits.get(file_name(folder).name, ""),
             )
-
-
-def _frame(picture: Image.Image) -> PictureFrame:
-    width, height = picture.size
-    orientation = picture.getexif().get(_ORIENTATION, 1)
-    sideways = orientation in _SIDEWAYS
-    return PictureFrame(PageSize(height, width) if sideways else PageSize(width, height), orientation)

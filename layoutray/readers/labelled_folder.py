@@ -48,6 +48,7 @@ def _has_export(files: Iterable[str]) -> bool:
             tasks = json.loads(sources.read_bytes(uri))
         except ValueError:
             continue
-        if isinstance(tasks, list) and tasks and isinstance(tasks[0], dict) and {"data", "annotations"} <= {*tasks[0]}:
+        first = tasks[0] if isinstance(tasks, list) and tasks else None
+        if isinstance(first, dict) and "data" in first and first.keys() & {"annotations", "completions"}:
             return True
     return False

@@ -22,7 +22,7 @@ from layoutray.store import sources
 from layoutray.store.schema import check
 
 _HALF_WRITTEN = ".part"
-"""Ending of the hidden name of a shard that is being written. Readers ignore such files."""
+"""Ending of the hidden name of a file that is being written. It lacks the own name, which may have the full length."""
 _FILE = "__filename"
 """Arrow's name for the column with the file of each row."""
 _SHARDS_PER_DATASET = 512
@@ -57,7 +57,7 @@ def writing(folder: str, name: str) -> Generator[pa.NativeFile]:
     files, path = sources.filesystem(folder)
     was_there = sources.exists(folder)
     files.create_dir(path, recursive=True)
-    hidden = _hidden(path, name)
+    hidden = _hidden(path)
     try:
         with _named(folder, name), files.open_output_stream(hidden) as stream:
             yield stream
@@ -90,7 +90,7 @@ def write_together(contents: Mapping[str, pa.Buffer | bytes], folder: str) -> No
     """
     files, path = sources.filesystem(folder)
     files.create_dir(path, recursive=True)
-    hidden = {name: _hidden(path, name) for name in contents}
+    hidden = {name: _hidden(path) for name in contents}
     try:
         for name, data in contents.items():
             with _named(folder, name), files.open_output_stream(hidden[name]) as stream:
@@ -236,8 +236,8 @@ def remove_half_written(folder: str) -> int:
     return len(leftover)
 
 
-def _hidden(path: str, name: str) -> str:
-    return sources.join(path, f".{name}.{uuid.uuid4().hex}{_HALF_WRITTEN}")
+def _hidden(path: str) -> str:
+    return sources.join(path, f".{uuid.uuid4().hex}{_HALF_WRITTEN}")
 
 
 def _datasets(folder: str, schema: pa.Schema) -> Iterator[pads.Dataset]:

@@ -27,6 +27,8 @@ import pyarrow.fs as pafs
 
 from layoutray.errors import DocumentError, InputError, Reason
 
+LONGEST_NAME = 255
+"""Bytes of a file name on the usual file systems."""
 _IN_BUCKET = re.compile(r"s3://([\w.-]+)((?:/(?:[\w.~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?)", re.ASCII)
 """Bucket and key. Arrow handles addresses with options (`?region=…`)."""
 _MIN_AGE = 60.0  # seconds
@@ -108,7 +110,7 @@ def exists(uri: str) -> bool:
     """Whether the file or folder exists."""
     local = local_path(uri)
     if local is not None:
-        return local.exists()
+        return len(os.fsencode(local.name)) <= LONGEST_NAME and local.exists()
     files, path = filesystem(uri)
     return files.get_file_info(path).type != pafs.FileType.NotFound
 

@@ -51,6 +51,21 @@ def test_each_document_is_a_file_that_ingest_reads(tmp_path: Path, name: str) ->
     assert {one.provenance.engine for truth in truths.values() for one in truth.pages} == {"eye"}
 
 
+@pytest.mark.parametrize("verb", ["hocr", "alto"])
+def test_names_as_long_as_a_file_system_allows_are_cut_and_stay_unique(tmp_path: Path, verb: str) -> None:
+    long = "請求書" * 28 + "{}"  # 84 characters of 3 bytes, and 2 bytes, before a suffix of 1
+    names = [f"{long.format('aa')}.p", f"{long.format('ab')}.p", "x" * 253 + ".p", "y" * 200 + ".p"]
+    made = [page(f"/scans/{name}") for name in names]
+    pages = write_pages(tmp_path / "pages", made)
+    assert main(["export", verb, pages, str(tmp_path / "out")]) == 0
+    written = sorted(file.name for file in (tmp_path / "out").iterdir())
+    assert len(written) == 4
+    assert all(len(name.encode()) <= 255 for name in written)
+    assert sum(name.startswith("請求書" * 20) and "\ufffd" not in name for name in written) == 2
+    assert any(name.startswith("y" * 200 + ".") for name in written)
+    assert len(read(verb, tmp_path / "out")) == 4
+
+
 def test_documents_of_one_name_have_files_of_their_own(tmp_path: Path) -> None:
     pages = write_pages(tmp_path / "pages", [page("/x/a.png"), page("/y/a.png"), page("/y/b.png")])
     assert main(["export", "hocr", pages, str(tmp_path / "out")]) == 0

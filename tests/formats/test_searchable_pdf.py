@@ -130,6 +130,14 @@ def test_pictures_of_a_tiff_file_are_pages(tmp_path: Path) -> None:
     assert np.abs(shown(data, 2) - shown(file.read_bytes(), 3)[..., None]).max() == 0
 
 
+def test_pages_of_several_picture_files_show_each_its_own(tmp_path: Path) -> None:
+    texts_shown = ("first", "second")
+    files = [put(tmp_path / f"{text}.png", encoded(picture(text, size=(400, 600)), "PNG")) for text in texts_shown]
+    data = searchable_pdf([page_of(file, number) for number, file in enumerate(files, start=1)])
+    for number, file in enumerate(files, start=1):
+        assert np.abs(shown(data, number) - shown(file.read_bytes(), 1)[..., None]).max() == 0
+
+
 def test_a_single_page_of_a_longer_document_has_its_own_picture(tmp_path: Path) -> None:
     file = put(tmp_path / "a.png", encoded(SHOWN, "PNG"))
     assert len(texts(searchable_pdf([page_of(file, 27)]))) == 1

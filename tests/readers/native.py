@@ -6,6 +6,7 @@ from typing import Any
 
 from PIL import Image
 
+from layoutray.errors import DocumentError
 from layoutray.readers import DocumentRef, Reader, Truth
 
 
@@ -38,6 +39,21 @@ def items(reader: Reader, root: Path) -> dict[tuple[str, str], DocumentRef]:
 def only(reader: Reader, root: Path) -> Truth:
     (item,) = reader.discover(str(root))
     return reader.read(item)
+
+
+def failure(truth: Truth) -> DocumentError:
+    """Why the only page cannot be read."""
+    assert truth.pages == ()
+    (error,) = truth.failures.values()
+    return error
+
+
+def refusal(reader: Reader, root: Path) -> DocumentError:
+    """Why the only document, or its only page, cannot be read."""
+    try:
+        return failure(only(reader, root))
+    except DocumentError as error:
+        return error
 
 
 def texts(truth: Truth) -> list[str]:

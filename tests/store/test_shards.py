@@ -51,6 +51,14 @@ def test_a_name_follows_from_the_rows_and_not_from_their_order() -> None:
     assert shards.part_name(["a", "b"]) == shards.part_name(["b", "a"]) != shards.part_name(["ab"])
 
 
+def test_names_as_long_as_a_file_system_allows_are_written(folder: str) -> None:
+    names = "a" * 255, "請" * 85
+    shards.write_together(dict.fromkeys(names, b"x"), folder)
+    with shards.writing(folder, names[0]) as stream:
+        stream.write(b"y")
+    assert {path.name: path.read_bytes() for path in Path(folder).iterdir()} == {names[0]: b"y", names[1]: b"x"}
+
+
 def test_writing_again_replaces(pages: pa.Table, folder: str) -> None:
     shards.write(pages, folder, "part-1.parquet")
     shards.write(pages.slice(0, 1), folder, "part-1.parquet")

@@ -333,3 +333,7 @@ def test_a_path_with_dots_is_that_of_the_file(tmp_path: Path, monkeypatch: pytes
     assert sources.absolute("link/a.png") == str(tmp_path / "work/link/a.png"), "as the user knows it"
     assert sources.local_path("../scans") == tmp_path / "scans"
     assert sources.absolute("s3://bucket/a/../b") == "s3://bucket/a/../b"
+
+
+def test_a_name_that_is_too_long_for_the_disk_does_not_exist(tmp_path: Path) -> None:
+    assert not sources.exists(str(tmp_path / ("a" * 300)))

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from unicodedata import normalize
 from urllib.parse import unquote
 
 from layoutray.cli.shared import options, terminal
@@ -61,7 +62,7 @@ def _export(verb: str, arguments: Sequence[str] | None, form: DocumentFormat) ->
     chosen = options.given(verb, arguments, ExportOptions)
     out = new_folder(chosen.out)
     documents = written = without_picture = failed = 0
-    for name, pages in _documents(DataSet(pages_folder(chosen.pages))):
+    for name, pages in _documents(DataSet(pages_folder(chosen.pages)), form.suffix):
         usable = [page for page in pages if page.image or not form.needs_picture]
         without_picture += len(pages) - len(usable)
         if not usable:
@@ -72,7 +73,7 @@ def _export(verb: str, arguments: Sequence[str] | None, form: DocumentFormat) ->
             terminal.say(f"{usable[0].source} is left out: {error}")
             failed += len(usable)
             continue
-        shards.write_bytes(content, out, name + form.suffix)
+        shards.write_bytes(content, out, name)
         documents, written = documents + 1, written + len(usable)
     if without_picture and not written + failed:
         raise InputError(
@@ -85,10 +86,11 @@ def _export(verb: str, arguments: Sequence[str] | None, form: DocumentFormat) ->
     return 1 if failed else 0
 
 
-def _documents(data_set: DataSet) -> Iterator[tuple[str, list[Page]]]:
+def _documents(data_set: DataSet, suffix: str) -> Iterator[tuple[str, list[Page]]]:
     """File name and pages of each document, as soon as all its pages have been read: they lie close together in a set.
 
-    The name is that of the source, without suffix; with the document's id where several would be equal.
+    The name is that of the source, with `suffix` in place of its own; with the document's id where several would be
+    equal, or where it would be longer than a file system allows.
     """
     num_pages: Counter[str] = Counter()
     stems: dict[str, str] = {}
@@ -98,11 +100,21 @@ def _documents(data_set: DataSet) -> Iterator[tuple[str, list[Page]]]:
             local = sources.local_path(source)
             name = local.name if local else unquote(source.rpartition("/")[2])
             stems[doc_id] = PurePosixPath(name).stem.encode(errors="replace").decode() or "document"
-    count_of = Counter(stems.values())
-    names = {doc_id: stem if count_of[stem] == 1 else f"{stem}-{doc_id[:16]}" for doc_id, stem in stems.items()}
+    count_of = Counter(normalize("NFC", stem) for stem in stems.values())
+    names = {
+        doc_id: _file_name(stem, doc_id, suffix, is_alone=count_of[normalize("NFC", stem)] == 1)
+        for doc_id, stem in stems.items()
+    }
     waiting: dict[str, list[Page]] = {}
     for page in data_set.read_pages():
         pages = waiting.setdefault(page.doc_id, [])
         pages.append(page)
         if len(pages) == num_pages[page.doc_id]:
             yield names[page.doc_id], sorted(waiting.pop(page.doc_id), key=lambda page: page.number)
+
+
+def _file_name(stem: str, doc_id: str, suffix: str, *, is_alone: bool) -> str:
+    if is_alone and len((stem + suffix).encode()) <= sources.LONGEST_NAME:
+        return stem + suffix
+    ending = f"-{doc_id[:16]}{suffix}"
+    return stem.encode()[: sources.LONGEST_NAME - len(ending)].decode(errors="ignore") + ending

@@ -55,18 +55,19 @@ class _Coco:
 
 def _documents(uri: str) -> Iterator[DocumentRef]:
     content = json_object(sources.read_bytes(uri), uri)
+    images = _objects(content, "images", uri)
+    if not all(ORIGIN in image for image in images):
+        raise InputError(
+            f"{uri} has images without `{ORIGIN}`, so without words; "
+            "give a folder that `layoutray export dataset --format coco` has written"
+        )
     kinds = {kind.get("id"): member(kind, "name", str, uri) for kind in _objects(content, "categories", uri)}
     entities: dict[Any, list[tuple[str, list[int]]]] = defaultdict(list)
     for entry in _objects(content, "annotations", uri):
         if (kind := kinds.get(entry.get("category_id"))) is None:
             raise malformed(uri, f"an annotation has category_id {entry.get('category_id')!r}, which is no category")
         entities[entry.get("image_id")].append((kind, member(entry, "words", list, uri)))
-    for image in _objects(content, "images", uri):
-        if ORIGIN not in image:
-            raise InputError(
-                f"{uri} has images without `{ORIGIN}`, so without words; "
-                "give a folder that `layoutray export dataset --format coco` has written"
-            )
+    for image in images:
         origin, name = member(image, ORIGIN, dict, uri), file_name(member(image, "file_name", str, uri)).name
         yield DocumentRef(
             key=member(origin, "doc_id", str, uri),

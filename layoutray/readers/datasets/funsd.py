@@ -2,19 +2,22 @@
 
 Files: `{training,testing}_data/annotations/<id>.json` and `images/<id>.png`. Entity labels become IOB2 tags of their
 words; `other` becomes `O`. Words keep the file's order, as in the papers. Words without text (ticked boxes,
-signatures) are dropped; the next word of the entity then begins it. Words with spaces are split, and the box is
-divided in proportion to the characters. `block` is the entity, `line` a line of an entity.
+signatures) or with a wrong value are dropped; the next word of the entity then begins it. Words with spaces are split,
+and the box is divided in proportion to the characters. `block` is the entity, `line` a line of an entity.
 
 Files that `layoutray export dataset --format funsd` has written state their document, size, lines and blocks. Their
 labels are free, their words are taken as they are, and `validation_data` is dev.
 """
 
+import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from layoutray.document import Box, Word
 from layoutray.document.tags import OUTSIDE, word_tag
+from layoutray.errors import DocumentError
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
     PageSize,
@@ -27,9 +30,9 @@ from layoutray.readers.annotation import (
     numbers,
     objects,
     page_size,
-    picture_size,
 )
 from layoutray.readers.datasets.exported import ORIGIN, add_words, one_page
+from layoutray.readers.picture_sizes import picture_size
 from layoutray.readers.segments import line_starts, split_words
 from layoutray.store import sources
 
@@ -53,10 +56,7 @@ class _Funsd:
         form = [
             _Entity(
                 member(entity, "label", str, where),
-                [
-                    (member(word, "text", str, place), numbers(word.get("box"), place))
-                    for place, word in objects(entity, "words", where, "word")
-                ],
+                [_Word(word, place) for place, word in objects(entity, "words", where, "word")],
                 where,
             )
             for where, entity in objects(content, "form", reference.annotation, "entity")
@@ -66,28 +66,51 @@ class _Funsd:
         for entity in form:
             if entity.label not in LABELS:
                 raise malformed(entity.where, f"`label` is {entity.label!r}, allowed: {', '.join(LABELS)}")
-        boxes = (box for entity in form for _, box in entity.words)
-        size = picture_size(data, reference.source) if reference.image else extent(boxes)
+        size = picture_size(data, reference.source) if reference.image else extent(_finite_boxes(form))
         return _collect(form, size).truth(document, reference)
 
 
 @dataclass(frozen=True, slots=True)
+class _Word:
+    """A word as it stands in the file. Its text and box raise DocumentError if they violate the format."""
+
+    stated: dict[str, Any]
+    where: str
+
+    @property
+    def text(self) -> str:
+        return member(self.stated, "text", str, self.where)
+
+    @property
+    def box(self) -> list[float]:
+        """x0, y0, x1, y1 in pixels."""
+        return numbers(self.stated.get("box"), self.where)
+
+
+@dataclass(frozen=True, slots=True)
 class _Entity:
-    """An entity: texts and boxes in pixels of its words, and its place in the file for messages."""
+    """An entity, and its place in the file for messages."""
 
     label: str
-    words: Sequence[tuple[str, list[float]]]
+    words: Sequence[_Word]
     where: str
 
     def tag(self, position: int) -> str:
         return word_tag(OUTSIDE if self.label == "other" else self.label, position)
 
 
+def _finite_boxes(form: Sequence[_Entity]) -> Iterator[list[float]]:
+    for word in (word for entity in form for word in entity.words):
+        with suppress(DocumentError):
+            if all(map(math.isfinite, word.box)):
+                yield word.box
+
+
 def _exported(form: Sequence[_Entity], origin: dict[str, Any], reference: DocumentRef) -> Truth:
     where = reference.annotation
     tags = [entity.tag(position) for entity in form for position in range(len(entity.words))]
-    texts = [text for entity in form for text, _ in entity.words]
-    boxes = [box for entity in form for _, box in entity.words]
+    texts = [word.text for entity in form for word in entity.words]
+    boxes = [word.box for entity in form for word in entity.words]
     page = PageWords(page_size(origin, where))
     add_words(page, texts, boxes, tags if origin.get("labelled") else [None] * len(tags), origin, where)
     return one_page(page, origin, replace(reference, source=member(origin, "source", str, where)), where)
@@ -98,11 +121,12 @@ def _collect(form: Sequence[_Entity], size: PageSize) -> PageWords:
     line = -1
     for block, entity in enumerate(form):
         placed: list[tuple[str, Box]] = []
-        for index, (text, sides) in enumerate(entity.words):
-            if text.strip():
-                placed += split_words(text, page.place(sides, f"{entity.where}, word {index} ({text!r:.40})"))
-            else:
-                page.dropped += 1
+        for word in entity.words:
+            with page.dropping():
+                if word.text.strip():
+                    placed += split_words(word.text, page.place(word.box, f"{word.where} ({word.text!r:.40})"))
+                else:
+                    page.dropped += 1
         starts = line_starts([box for _, box in placed])
         for index, ((text, box), begins) in enumerate(zip(placed, starts, strict=True)):
             line += begins

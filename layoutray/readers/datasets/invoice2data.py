@@ -9,7 +9,15 @@ from collections.abc import Iterator
 
 from layoutray.document import Field
 from layoutray.readers import DocumentRef, Truth
-from layoutray.readers.annotation import file_name, json_value, malformed, nothing_found, scans_by_stem, without_suffix
+from layoutray.readers.annotation import (
+    file_name,
+    json_value,
+    malformed,
+    named,
+    nothing_found,
+    scans_by_stem,
+    without_suffix,
+)
 from layoutray.store import sources
 
 
@@ -24,7 +32,7 @@ class _Invoice2Data:
         if not json_files:
             raise nothing_found(root, "NAME.json, and NAME.pdf or a picture with that name beside it")
         for uri in json_files:
-            image = scans.get(without_suffix(uri), "")
+            image = named(without_suffix(uri), scans)
             yield DocumentRef(key=file_name(uri).stem, source=image or uri, image=image, annotation=uri, split="")
 
     def read(self, reference: DocumentRef) -> Truth:

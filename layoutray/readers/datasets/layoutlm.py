@@ -27,10 +27,10 @@ from layoutray.readers.annotation import (
     member,
     nothing_found,
     page_size,
-    picture_size,
     truth_of_pages,
 )
 from layoutray.readers.datasets.exported import add_words
+from layoutray.readers.picture_sizes import picture_size
 from layoutray.readers.segments import line_starts
 from layoutray.store import sources
 

@@ -26,10 +26,10 @@ from layoutray.readers.annotation import (
     folder_of,
     json_object,
     malformed,
-    picture_size,
     require_any,
     text_of,
 )
+from layoutray.readers.picture_sizes import picture_size
 from layoutray.readers.segments import split_words
 from layoutray.store import sources
 
@@ -39,6 +39,8 @@ _SUFFIXES = {
     "key": frozenset({".txt", ".json"}),
     "img": IMAGE_SUFFIXES,
 }
+_OF_ODD_FILES = "gb18030"
+"""Encoding of the few box files that are not UTF-8: a full-width comma was typed on a Chinese computer."""
 _EXPECTED = "{train,test}/{box,entities,img}/* or data/{box,key,img}/* (.txt, .csv, .json, pictures)"
 
 
@@ -111,7 +113,7 @@ def _fields(uri: str) -> tuple[Field, ...]:
 def _rows(uri: str) -> Iterator[_Row]:
     """Rows of a box file, without blank lines."""
     # Not splitlines(), which also splits at separators that transcripts may contain.
-    for number, ended in enumerate(text_of(sources.read_bytes(uri), uri).split("\n"), start=1):
+    for number, ended in enumerate(text_of(sources.read_bytes(uri), uri, _OF_ODD_FILES).split("\n"), start=1):
         line, where = ended.rstrip("\r"), f"{uri}, line {number}"
         if not line.strip():
             continue

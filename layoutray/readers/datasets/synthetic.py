@@ -6,16 +6,8 @@ from layoutray.document import Field, Word
 from layoutray.document.tags import split_tag
 from layoutray.errors import InputError
 from layoutray.readers import DocumentRef, Truth
-from layoutray.readers.annotation import (
-    PageWords,
-    json_object,
-    malformed,
-    member,
-    nothing_found,
-    numbers,
-    objects,
-    picture_size,
-)
+from layoutray.readers.annotation import PageWords, json_object, malformed, member, nothing_found, numbers, objects
+from layoutray.readers.picture_sizes import picture_size
 from layoutray.store import sources
 
 _SPLITS = ("train", "dev", "test")

@@ -1,9 +1,9 @@
 """Files of one's own, with the wanted values in one table: `values.csv` or `values.jsonl` in the folder of the files.
 
 `values.csv` begins with the heading `file,field,value`; each further row has the name of a file in the folder, a field,
-and a value of it. A field with several values has several rows. Commas or semicolons separate the columns. A fourth
-column, `row`, numbers the records of the file from 1, from the top of the first page on: values with one number are one
-record, such as a line@reference. It is empty for values of the whole file.
+and a value of it. A field with several values has several rows. Commas, semicolons or tabs separate the columns. A
+fourth column, `row`, numbers the records of the file from 1, from the top of the first page on: values with one number
+are one record, such as a line@reference. It is empty for values of the whole file.
 
 Each line of `values.jsonl` is an object with `file` and the fields; a value is a text, a number, or a list of them. A
 list of objects is a list of records, whose members are the fields.
@@ -14,6 +14,7 @@ Only files that the table names are read. Values have no positions. Every mistak
 import csv
 import io
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
@@ -22,12 +23,15 @@ from typing import Any
 from layoutray.document import Field
 from layoutray.errors import DocumentError, InputError
 from layoutray.readers import DocumentRef, Truth
-from layoutray.readers.annotation import file_name, folder_of, json_uri, nothing_found, text_of
+from layoutray.readers.annotation import comparable, file_name, folder_of, json_uri, named, nothing_found, text_of
 from layoutray.store import sources
 
 TABLES = ("values.csv", "values.jsonl")
 _HEADING = ("file", "field", "value")
 _ROW = "row"
+_SEPARATORS = ",", ";", "\t"
+_SEPARATOR = re.compile(r"sep=([,;\t])\r?\n", re.IGNORECASE)
+"""The first line with which Excel is told the separator."""
 _SHOWN = 10
 """Mistakes that are named; of more, the number."""
 
@@ -61,27 +65,30 @@ def _documents(table: str, files: set[str]) -> dict[str, list[_Value]]:
     """The fields and values of each file that a table names. Raises InputError for its mistakes."""
     mistakes: list[str] = []
     documents: dict[str, list[_Value]] = defaultdict(list)
-    beside = {uri.removeprefix(folder_of(table) + "/"): uri for uri in files if uri.startswith(folder_of(table) + "/")}
+    below = folder_of(table) + "/"
+    names = {uri.removeprefix(below): uri for uri in sorted(files) if uri.startswith(below)}
+    beside = {comparable(uri).removeprefix(comparable(below)): uri for uri in names.values()} | names
     read = _csv_rows if table.endswith(".csv") else _json_rows
     try:
         text = text_of(sources.read_bytes(table), table)
     except DocumentError as error:
         raise InputError(str(error)) from error
     for line, file, field, value, row in read(text, mistakes):
+        uri = named(file, beside)
         record = int(row) if row.isdecimal() else None
         empty = [name for name, cell in zip(_HEADING, (file, field, value), strict=True) if not cell]
         if empty:
             mistakes.append(f"line {line}: no {' and no '.join(empty)}")
-        elif file not in beside:
+        elif not uri:
             near = get_close_matches(file, beside, n=1)
             mistakes.append(f"line {line}: no file {file!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
         elif row and not record:
             mistakes.append(f"line {line}: row is {row!r}; it must be a number from 1 on, or empty")
-        elif (field, value, record) in documents[beside[file]]:
+        elif (field, value, record) in documents[uri]:
             where = f" in row {record}" if record else ""
             mistakes.append(f"line {line}: {field} = {value!r} of {file!r} is there twice{where}")
         else:
-            documents[beside[file]].append((field, value, record))
+            documents[uri].append((field, value, record))
     if mistakes:
         more = [f"and {len(mistakes) - _SHOWN} more"] if len(mistakes) > _SHOWN else []
         raise InputError("\n  ".join([f"mistakes in {table}:", *mistakes[:_SHOWN], *more]))
@@ -89,14 +96,19 @@ def _documents(table: str, files: set[str]) -> dict[str, list[_Value]]:
 
 
 def _csv_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
-    heading = text.partition("\n")[0]
-    separator = ";" if heading.count(";") > heading.count(",") else ","
+    stated = _SEPARATOR.match(text)
+    heading = text[stated.end() if stated else 0 :].partition("\n")[0]
+    separator = stated[1] if stated else max(_SEPARATORS, key=heading.count)
     reader = csv.reader(io.StringIO(text), delimiter=separator)
+    if stated:
+        next(reader)
     try:
         found = tuple(cell.strip().lower() for cell in next(reader, []))
         if found not in (_HEADING, (*_HEADING, _ROW)):
             allowed = f"{separator.join(_HEADING)!r}, or {separator.join((*_HEADING, _ROW))!r} for records"
-            mistakes.append(f"line 1: the heading is {heading.strip()!r:.80}; it must be {allowed}")
+            mistakes.append(
+                f"line {reader.line_num or 1}: the heading is {heading.strip()!r:.80}; it must be {allowed}"
+            )
             return
         for row in reader:
             cells = [cell.strip() for cell in row]

@@ -10,11 +10,21 @@ rotation here. In a page measured in inches, an inch is 200 pixels where no pict
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+from layoutray.errors import DocumentError
 from layoutray.readers.annotation import PageSize, json_object, malformed, member
-from layoutray.readers.results.recognised import ResultPage, ResultReader, ResultWord
-from layoutray.readers.results.result_json import Span, TextSpans, number, objects, sides_of, with_camel_case
+from layoutray.readers.results.recognised import ResultPage, ResultReader, ResultWord, attempted, attempted_page
+from layoutray.readers.results.result_json import (
+    Span,
+    TextSpans,
+    number,
+    objects,
+    page_number,
+    sides_of,
+    with_camel_case,
+)
 
 DOTS_PER_INCH = 200
 """Pixels of an inch in a page of which there is no picture."""
@@ -29,39 +39,54 @@ def _pages(data: bytes, where: str) -> Sequence[ResultPage]:
     result = member(response, "analyzeResult", dict, where) if "analyzeResult" in response else response
     if "readResults" in result:
         pages, version = objects(result, "readResults", where), str(result.get("version", ""))
-        return [_old_page(page, version, f"{where}, page {at}") for at, page in enumerate(pages, start=1)]
+        return [
+            attempted_page(page_number(page, "page"), partial(_old_page, page, version, f"{where}, page {at}"))
+            for at, page in enumerate(pages, start=1)
+        ]
     paragraphs = _spans(result, "paragraphs", where)
     version = " ".join(str(result[key]) for key in ("modelId", "apiVersion") if key in result)
     pages = objects(result, "pages", where)
-    return [_page(page, paragraphs, version, f"{where}, page {at}") for at, page in enumerate(pages, start=1)]
+    return [
+        attempted_page(
+            page_number(page, "pageNumber"), partial(_page, page, paragraphs, version, f"{where}, page {at}")
+        )
+        for at, page in enumerate(pages, start=1)
+    ]
 
 
 def _page(page: dict[str, Any], paragraphs: TextSpans, version: str, where: str) -> ResultPage:
     lines = _spans(page, "lines", where)
-    words = [
-        (start, _word(word, "content", lines.at(start), paragraphs.at(start), where))
-        for word in objects(page, "words", where)
-        for start, _ in [_span(member(word, "span", dict, where), where)]
-    ]
-    in_order = [word for _, word in sorted(words, key=lambda pair: pair[0])]
-    return _result(in_order, member(page, "pageNumber", int, where), page, version, where)
+    stated = objects(page, "words", where)
+    if not stated and objects(page, "lines", where):
+        raise malformed(where, "has lines but no words; store the result as the service has returned it")
+
+    def placed(word: dict[str, Any]) -> tuple[int, ResultWord]:
+        start, _ = _span(member(word, "span", dict, where), where)
+        return start, _word(word, "content", lines.at(start), paragraphs.at(start), where)
+
+    read = [attempted(partial(placed, word)) for word in stated]
+    in_order = sorted((word for word in read if not isinstance(word, DocumentError)), key=lambda pair: pair[0])
+    faults = [word for word in read if isinstance(word, DocumentError)]
+    return _result([*(word for _, word in in_order), *faults], page_number(page, "pageNumber"), page, version, where)
 
 
 def _old_page(page: dict[str, Any], version: str, where: str) -> ResultPage:
     words = [
-        _word(word, "text", at, None, where)
+        attempted(partial(_word, word, "text", at, None, where))
         for at, line in enumerate(objects(page, "lines", where))
         for word in objects(line, "words", where)
     ]
-    return _result(words, member(page, "page", int, where), page, version, where)
+    return _result(words, page_number(page, "page"), page, version, where)
 
 
-def _result(words: list[ResultWord], page_number: int, page: dict[str, Any], version: str, where: str) -> ResultPage:
+def _result(
+    words: Sequence[ResultWord | DocumentError], stated: int | None, page: dict[str, Any], version: str, where: str
+) -> ResultPage:
     width, height = (number(page.get(key), key, where) for key in ("width", "height"))
     scale = DOTS_PER_INCH if page.get("unit") == "inch" else 1
     return ResultPage(
         words=words,
-        number=page_number,
+        number=stated,
         size=PageSize(width, height),
         pixels=PageSize(width * scale, height * scale),
         engine=_ENGINE,

@@ -9,21 +9,24 @@ Document AI turns a skewed or rotated page upright before it reads it, and state
 `transforms` are the matrices that turned the page; their inverse gives the positions on the page as it was sent. They
 turn a page about its centre, so the centre of the upright page is that of the sent one. Without a picture or PDF file
 beside the result, the page has the size of the page that Document AI saw.
+
+A result with text and without tokens, as a field mask makes it, is refused: it has no words with positions.
 """
 
 import base64
 import binascii
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from layoutray.errors import DocumentError
 from layoutray.readers.annotation import PageSize, bounds, json_object, malformed, member
-from layoutray.readers.results.recognised import ResultPage, ResultReader, ResultWord
+from layoutray.readers.results.recognised import ResultPage, ResultReader, ResultWord, attempted, attempted_page
 from layoutray.readers.results.result_json import (
     Span,
     TextSpans,
@@ -31,9 +34,11 @@ from layoutray.readers.results.result_json import (
     number,
     object_or_empty,
     objects,
+    page_number,
     with_camel_case,
 )
 
+_ASK = "the field mask of the request must name (`pages.tokens`)"
 _NUMBERS = {5: "<f4", 6: "<f8"}
 """Little-endian formats of the element types of OpenCV that a matrix has: CV_32F and CV_64F."""
 
@@ -47,13 +52,15 @@ class _Token:
         text: without white space.
         ends_word: whether white space or a detected break follows it.
         corners: x1, y1, … in pixels of the upright page.
+        fault: why its word cannot be used; None if it can.
     """
 
     span: Span
     text: str
     ends_word: bool
-    corners: list[float]
-    confidence: float | None
+    corners: Sequence[float] = ()
+    confidence: float | None = None
+    fault: DocumentError | None = None
 
 
 def _pages(data: bytes, where: str) -> Sequence[ResultPage]:
@@ -66,7 +73,12 @@ def _pages(data: bytes, where: str) -> Sequence[ResultPage]:
     revisions = objects(document, "revisions", where)
     version = next((str(each["processor"]) for each in reversed(revisions) if "processor" in each), "")
     pages = objects(document, "pages", where)
-    return [_page(page, text, version, f"{where}, page {at}") for at, page in enumerate(pages, start=1)]
+    if pages and text.strip() and not any(page.get("tokens") for page in pages):
+        raise malformed(where, f"the result has text, but no page has tokens, which {_ASK}")
+    return [
+        attempted_page(page_number(page, "pageNumber"), partial(_page, page, text, version, f"{where}, page {at}"))
+        for at, page in enumerate(pages, start=1)
+    ]
 
 
 def _page(page: dict[str, Any], text: str, version: str, where: str) -> ResultPage:
@@ -77,18 +89,31 @@ def _page(page: dict[str, Any], text: str, version: str, where: str) -> ResultPa
     size, to_sent = _sent_page(page, upright, where)
     tokens = [_token(token, text, upright, where) for token in objects(page, "tokens", where)]
     lines, blocks = (_spans(page, key, text, where) for key in ("lines", "blocks"))
-    words = [
-        ResultWord(
+    covered = _anchor(object_or_empty(page, "layout", where), text, where)
+    if not tokens and any(text[start:end].strip() for start, end in covered):
+        raise malformed(where, f"has text, but no tokens, which {_ASK}")
+
+    def word(run: list[_Token]) -> ResultWord:
+        if fault := next((token.fault for token in run if token.fault), None):
+            raise fault
+        corners = [side for token in run for side in token.corners]
+        return ResultWord(
             text="".join(token.text for token in run),
-            sides=bounds([side for token in run for side in _moved(token.corners, to_sent)], where),
+            sides=bounds(_moved(corners, to_sent), where),
             confidence=min((token.confidence for token in run if token.confidence is not None), default=None),
             line=lines.at(run[0].span[0]),
             block=blocks.at(run[0].span[0]),
         )
-        for run in _runs(sorted((token for token in tokens if token.text), key=lambda token: token.span), lines)
-    ]
-    stated = member(page, "pageNumber", int, where) if "pageNumber" in page else None
-    return ResultPage(words=words, number=stated, size=size, engine="Google Document AI", version=version)
+
+    in_order = sorted((token for token in tokens if token.text), key=lambda token: token.span)
+    words = [attempted(partial(word, run)) for run in _runs(in_order, lines)]
+    return ResultPage(
+        words=words,
+        number=page_number(page, "pageNumber"),
+        size=size,
+        engine="Google Document AI",
+        version=version,
+    )
 
 
 def _runs(tokens: Sequence[_Token], lines: TextSpans) -> Iterator[list[_Token]]:
@@ -115,13 +140,19 @@ def _token(token: dict[str, Any], text: str, upright: PageSize, where: str) -> _
     written = "".join(text[start:end] for start, end in spans)
     place = f"{where} ({written!r:.40})"
     kind = object_or_empty(token, "detectedBreak", where).get("type") or "TYPE_UNSPECIFIED"
-    return _Token(
+    read = _Token(
         span=(spans[0][0], spans[-1][1]) if spans else (0, 0),
         text=written.strip(),
         ends_word=written != written.rstrip() or kind != "TYPE_UNSPECIFIED",
-        corners=_corners(member(layout, "boundingPoly", dict, place), upright, place),
-        confidence=number(layout["confidence"], "confidence", place) if "confidence" in layout else None,
     )
+    try:
+        return replace(
+            read,
+            corners=_corners(member(layout, "boundingPoly", dict, place), upright, place),
+            confidence=number(layout["confidence"], "confidence", place) if "confidence" in layout else None,
+        )
+    except DocumentError as error:  # costs the whole word, not a part of it
+        return replace(read, fault=error)
 
 
 def _corners(polygon: dict[str, Any], upright: PageSize, where: str) -> list[float]:

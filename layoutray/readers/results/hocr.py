@@ -1,8 +1,10 @@
 """hOCR: results of Tesseract, OCRmyPDF, kraken, ABBYY and others, as HTML with OCR properties (hOCR 1.2).
 
 Files: `*.hocr` and `*.html`. An `ocr_page` is a page, an `ocrx_word` a word with the confidence `x_wconf` (0 to 100).
-A line without words is divided at its spaces. Boxes are relative to the picture as it is: `textangle` only says how
-text runs inside its box. The page number is `ppageno` + 1. Readings in `<del>` are ignored.
+A line without words is divided at its spaces. Elements of characters (`ocrx_cinfo`) that have a box are the characters
+of their word; those without are readings that the engine has considered, and are ignored. Boxes are relative to the
+picture as it is: `textangle` only says how text runs inside its box. The page number is `ppageno` + 1. Readings in
+`<del>` are ignored.
 
 Most files are not well-formed XML, and the standard library's HTML parser takes quadratic time for crafted files. So
 tags are found by an expression that looks at each character once. Files that declare entities are refused.
@@ -14,15 +16,25 @@ import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
+from layoutray.errors import DocumentError
 from layoutray.readers.annotation import PageSize, malformed
-from layoutray.readers.results.recognised import ResultPage, ResultReader, ResultWord, name_and_version
+from layoutray.readers.results.recognised import (
+    ResultPage,
+    ResultReader,
+    ResultWord,
+    attempted,
+    name_and_version,
+)
 
 _AREAS = frozenset({"ocr_carea", "ocr_column", "ocrx_block"})
 _LINES = frozenset({"ocr_line", "ocrx_line", "ocr_header", "ocr_footer", "ocr_caption", "ocr_textfloat", "ocr_pageno"})
 _WORDS = frozenset({"ocrx_word", "ocr_word"})
+_CHARACTERS = frozenset({"ocrx_cinfo", "ocr_cinfo", "ocr_glyph", "ocr_symbol"})
+_PLACES = frozenset({"x_bboxes", "bbox"})
 _PARAGRAPH, _PAGE = "ocr_par", "ocr_page"
-_KINDS = _AREAS | _LINES | _WORDS | {_PARAGRAPH, _PAGE}
+_KINDS = _AREAS | _LINES | _WORDS | _CHARACTERS | {_PARAGRAPH, _PAGE}
 _WITHOUT_END = frozenset({"area", "base", "br", "col", "hr", "img", "input", "link", "meta"})
 _DISCARDED = "del"
 _UNKNOWN = "unknown"
@@ -40,14 +52,31 @@ _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16"
 
 @dataclass(slots=True, kw_only=True)
 class _Element:
-    """An open element. `kind`: its hOCR class; empty for others. `serial`: its position among all elements."""
+    """An open element.
+
+    Attributes:
+        kind: its hOCR class; empty for others.
+        serial: its position among all elements.
+        texts: of a word or line, each with whether it is of an element of characters.
+        words_before: number of words on the page before it.
+    """
 
     tag: str
     kind: str
     serial: int
     properties: dict[str, list[str]]
-    texts: list[str] = field(default_factory=list[str])
+    texts: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
     words_before: int = 0
+
+    @property
+    def text(self) -> str:
+        """The text of a word or line. White space between elements of characters is the indentation of the file."""
+        characters = "".join(text for text, is_character in self.texts if is_character)
+        whole = "".join(text for text, is_character in self.texts if is_character or text.strip())
+        if not characters:
+            return " ".join("".join(text for text, _ in self.texts).split())
+        is_repeated = "".join(whole.split()) == 2 * "".join(characters.split())
+        return ("" if self.kind in _WORDS else " ").join((characters if is_repeated else whole).split())
 
 
 class _Result:
@@ -56,20 +85,23 @@ class _Result:
     def __init__(self, where: str) -> None:
         self._where = where
         self._open: list[_Element] = []
-        self._pages: list[tuple[_Element, list[ResultWord]]] = []
+        self._pages: list[tuple[_Element, list[ResultWord | DocumentError]]] = []
         self._serials = itertools.count()
         self._system = ""
 
     def pages(self) -> list[ResultPage]:
         self._close(0)
+        return [self._page(page, words) for page, words in self._pages]
+
+    def _page(self, page: _Element, words: list[ResultWord | DocumentError]) -> ResultPage:
+        stated = page.properties.get("ppageno", [])
+        number = int(stated[0]) + 1 if len(stated) == 1 and stated[0].isdecimal() else None
         engine, version = name_and_version(self._system)
-        pages: list[ResultPage] = []
-        for page, words in self._pages:
-            stated, sides = page.properties.get("ppageno", []), self._numbers(page, "bbox", 4)
-            number = int(stated[0]) + 1 if len(stated) == 1 and stated[0].isdecimal() else None
-            size = PageSize(sides[2], sides[3]) if sides else None
-            pages.append(ResultPage(words=words, number=number, size=size, engine=engine, version=version))
-        return pages
+        sides = attempted(partial(self._numbers, page, "bbox", 4))
+        if isinstance(sides, DocumentError):
+            return ResultPage(words=(), number=number, failure=sides)
+        size = PageSize(sides[2], sides[3]) if sides else None
+        return ResultPage(words=words, number=number, size=size, engine=engine, version=version)
 
     def tag(self, markup: str) -> None:
         match = _TAG.match(markup)
@@ -94,8 +126,11 @@ class _Result:
     def text(self, text: str) -> None:
         """Add text to the innermost word or, outside words, line."""
         owner = self._innermost(_WORDS) or self._innermost(_LINES)
-        if owner is not None and not any(element.tag == _DISCARDED for element in self._open):
-            owner.texts.append(text)
+        if owner is None or any(element.tag == _DISCARDED for element in self._open):
+            return
+        characters = [element for element in self._open if element.kind in _CHARACTERS]
+        if all(element.properties.keys() & _PLACES for element in characters):
+            owner.texts.append((text, bool(characters)))
 
     def _start(self, name: str, markup: str) -> None:
         if len(self._open) >= _MAX_DEPTH:
@@ -118,10 +153,10 @@ class _Result:
         while len(self._open) > depth:
             element = self._open[-1]
             is_line_of_text = element.kind in _LINES and len(self._words()) == element.words_before
-            if element.kind in _WORDS or (is_line_of_text and "".join(element.texts).strip()):
+            if element.kind in _WORDS or (is_line_of_text and element.text):
                 if not self._pages:
                     raise malformed(self._where, "has a word or line outside an element of class ocr_page")
-                self._words().append(self._word(element))
+                self._words().append(attempted(partial(self._word, element)))
             self._open.pop()
 
     def _word(self, element: _Element) -> ResultWord:
@@ -130,14 +165,14 @@ class _Result:
         line = self._innermost(_LINES) or area
         confidence = self._numbers(element, "x_wconf", 1)
         return ResultWord(
-            text=" ".join("".join(element.texts).split()),
+            text=element.text,
             sides=self._numbers(element, "bbox", 4),
             confidence=confidence[0] / 100 if confidence else None,
             line=line.serial if line else -1,
             block=area.serial if area else -1,
         )
 
-    def _words(self) -> list[ResultWord]:
+    def _words(self) -> list[ResultWord | DocumentError]:
         """The words of the latest page."""
         return self._pages[-1][1] if self._pages else []
 

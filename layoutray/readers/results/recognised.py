@@ -5,6 +5,9 @@ PDF file or picture NAME.pdf, NAME.png, NAME.jpg or NAME.tif beside it. A result
 its bytes are the document's bytes. NAME.fields.json, if it is there, has the true fields of the document: an object of
 texts and lists of texts by field name.
 
+A word with a wrong value (a place off the page, a confidence above 1) is dropped and counted; a page that violates the
+format is a failure of its own. Only a result that cannot be read at all costs the document.
+
 A format is one function from bytes to pages. A reader of it is
 
     READER = ResultReader("name", (".suffix",), pages_of)
@@ -14,25 +17,28 @@ import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
+from unicodedata import normalize
 
 from layoutray.document import Field, Page, Provenance, Word
+from layoutray.errors import DocumentError
 from layoutray.ocr import pdf
 from layoutray.ocr.settings import Recognition
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import (
     PageSize,
     PageWords,
-    PictureFrame,
     extent,
     file_name,
     json_object,
     malformed,
-    picture_frames,
+    named,
     require_any,
     scans_by_stem,
     truth_of_pages,
     without_suffix,
 )
+from layoutray.readers.picture_sizes import PictureFrame, picture_frames
 from layoutray.readers.segments import split_words
 from layoutray.store import sources
 
@@ -67,20 +73,39 @@ class ResultPage:
     """A page of a result.
 
     Attributes:
-        words: in reading order.
+        words: in reading order; in place of a word that violates the format, its error.
         number: number of the page in its document, from 1; None: its position in the result. Numbers that repeat, or
             that the PDF file or picture beside the result does not have, give way to the positions.
         size: width and height of the page in the unit of the boxes; None: unknown, and the unit is the pixel.
         pixels: size in pixels where there is no PDF file or picture to take it from; None: the same as `size`.
         engine, version: the program that recognised the page; empty when the result names none.
+        failure: why the page cannot be read; None if it can.
     """
 
-    words: Sequence[ResultWord]
+    words: Sequence[ResultWord | DocumentError]
     number: int | None = None
     size: PageSize | None = None
     pixels: PageSize | None = None
     engine: str = ""
     version: str = ""
+    failure: DocumentError | None = None
+
+
+Read = TypeVar("Read")
+
+
+def attempted(read: Callable[[], Read]) -> Read | DocumentError:
+    """What `read` returns, or the DocumentError that it raises."""
+    try:
+        return read()
+    except DocumentError as error:
+        return error
+
+
+def attempted_page(number: int | None, read: Callable[[], ResultPage]) -> ResultPage:
+    """The page that `read` returns, with its number, or a page that says why it cannot be read."""
+    page = attempted(read)
+    return ResultPage(words=(), number=number, failure=page) if isinstance(page, DocumentError) else page
 
 
 _PROGRAM = re.compile(r"(.*?)(?:[\s,]+(v?\d.*))?", re.IGNORECASE | re.DOTALL)
@@ -96,7 +121,7 @@ PagesOf = Callable[[bytes, str], Sequence[ResultPage]]
 """The pages of a result, from its bytes and its name for errors.
 
 Raises:
-    DocumentError: (bad_annotation) when the bytes violate the format.
+    DocumentError: (bad_annotation) when the bytes violate the format as a whole.
 """
 
 
@@ -121,8 +146,8 @@ class ResultReader:
         references = (
             DocumentRef(
                 key=file_name(stem).name,
-                source=scans.get(stem, uri),
-                image=scans.get(stem, ""),
+                source=named(stem, scans) or uri,
+                image=named(stem, scans),
                 annotation=uri,
                 split="",
             )
@@ -143,11 +168,15 @@ class ResultReader:
         frames = _page_frames(scan, reference.image) if reference.image else []
         numbers = _numbers(results, len(frames), reference)
         placed: list[tuple[Page, PageWords]] = []
+        failures: dict[int, DocumentError] = {}
         for number, result in zip(numbers, results, strict=True):
             frame = frames[min(number, len(frames)) - 1] if frames else None
-            placed.append(_place(result, frame, doc_id, number, reference))
+            try:
+                placed.append(_place(result, frame, doc_id, number, reference))
+            except DocumentError as error:
+                failures[number] = error
         document = reference.document(doc_id, len(frames) or max(numbers), self._fields(reference))
-        return truth_of_pages(document, [page for page, _ in placed], [words for _, words in placed])
+        return truth_of_pages(document, [page for page, _ in placed], [words for _, words in placed], failures)
 
     def _stem(self, uri: str) -> str:
         longest = max((suffix for suffix in self._suffixes if uri.lower().endswith(suffix)), key=len)
@@ -155,8 +184,9 @@ class ResultReader:
 
     def _fields(self, reference: DocumentRef) -> Iterator[Field]:
         """The fields of the document's `*.fields.json` file, if there is one, without empty values."""
-        stems = {self._stem(reference.annotation): None, without_suffix(reference.image or reference.annotation): None}
-        uri = next(filter(sources.exists, (stem + FIELDS_SUFFIX for stem in stems)), None)
+        stems = self._stem(reference.annotation), without_suffix(reference.image or reference.annotation)
+        forms = dict.fromkeys((*stems, *(normalize(form, stem) for form in ("NFC", "NFD") for stem in stems)))
+        uri = next(filter(sources.exists, (stem + FIELDS_SUFFIX for stem in forms)), None)
         values = json_object(sources.read_bytes(uri), uri) if uri else {}
         for name, value in values.items():
             for text in value if isinstance(value, list) else [value]:
@@ -170,10 +200,12 @@ def _place(
     stated: ResultPage, frame: PictureFrame | None, doc_id: str, number: int, reference: DocumentRef
 ) -> tuple[Page, PageWords]:
     """Page `number` of a document, and its words in the unit of the result. `frame`: its picture; None without one."""
+    if stated.failure:
+        raise stated.failure
     where = f"{reference.annotation}, page {number}"
     result = _upright(stated, frame) if frame else stated
     scan = frame and frame.size
-    unit = result.size or scan or extent(word.sides for word in result.words if word.sides is not None)
+    unit = result.size or scan or result.pixels or extent(_boxes(result))
     pixels = scan or result.pixels or unit
     if not all(0 < side < math.inf for size in (unit, pixels) for side in (size.width, size.height)):
         raise malformed(where, f"the page is {unit.width} x {unit.height}, expected sides above 0")
@@ -181,27 +213,40 @@ def _place(
     lines: dict[Hashable, int] = {}
     blocks: dict[Hashable, int] = {}
     for word in result.words:
-        text = word.text.strip()
-        if text.endswith(_SOFT_HYPHEN):
-            text = text.removesuffix(_SOFT_HYPHEN) + "-"
-        if not text or word.sides is None:
-            words.dropped += 1
-            continue
-        place = f"{where} ({text!r:.40})"
-        if word.confidence is not None and not 0 <= word.confidence <= 1:
-            raise malformed(place, f"the confidence is {word.confidence} of 1, expected 0 to 1")
-        box = words.place(word.sides, place)
-        line, block = lines.setdefault(word.line, len(lines)), blocks.setdefault(word.block, len(blocks))
-        words.words += [
-            Word(text=part, box=its_box, confidence=word.confidence, line=line, block=block)
-            for part, its_box in split_words(text, box)
-        ]
+        with words.dropping():
+            if isinstance(word, DocumentError):
+                raise word
+            text = _as_printed(word.text)
+            if not text or word.sides is None:
+                words.dropped += 1
+                continue
+            place = f"{where} ({text!r:.40})"
+            if word.confidence is not None and not 0 <= word.confidence <= 1:
+                raise malformed(place, f"the confidence is {word.confidence} of 1, expected 0 to 1")
+            box = words.place(word.sides, place)
+            line, block = lines.setdefault(word.line, len(lines)), blocks.setdefault(word.block, len(blocks))
+            words.words += [
+                Word(text=part, box=its_box, confidence=word.confidence, line=line, block=block)
+                for part, its_box in split_words(text, box)
+            ]
     whole = PageSize(*(max(round(side), 1) for side in (pixels.width, pixels.height)))
     program = " ".join(filter(None, (result.engine, result.version))) or "another program"
     origin = Provenance(
         words="annotation", reason=f"a recognition result of {program}", engine=result.engine, version=result.version
     )
     return words.page(doc_id, reference, number, whole, origin), words
+
+
+def _as_printed(text: str) -> str:
+    """`text` with the hyphen that the page shows at its end, where programs write a soft one."""
+    text = text.strip()
+    return text[:-1] + "-" if text.endswith(_SOFT_HYPHEN) else text
+
+
+def _boxes(result: ResultPage) -> list[Sequence[float]]:
+    """The boxes of the words, without those that are not finite."""
+    words = (word for word in result.words if isinstance(word, ResultWord))
+    return [word.sides for word in words if word.sides and all(map(math.isfinite, word.sides))]
 
 
 _TURNS: dict[int, Callable[[Sequence[float], PageSize], Sequence[float]]] = {
@@ -224,7 +269,10 @@ def _upright(result: ResultPage, frame: PictureFrame) -> ResultPage:
     if turn is None or not _is_on_stored(result, frame.size):
         return result
     stored = result.size or PageSize(frame.size.height, frame.size.width)
-    words = [replace(word, sides=word.sides and turn(word.sides, stored)) for word in result.words]
+    words = [
+        replace(word, sides=word.sides and turn(word.sides, stored)) if isinstance(word, ResultWord) else word
+        for word in result.words
+    ]
     return replace(result, words=words, size=PageSize(stored.height, stored.width))
 
 
@@ -237,7 +285,8 @@ def _is_on_stored(result: ResultPage, upright: PageSize) -> bool:
     size = result.size
     if size and size.width != size.height:
         return (size.width > size.height) != (upright.width > upright.height)
-    boxes = [word.sides for word in result.words if word.sides and len(word.text) >= _CLEARLY_WIDE]
+    long = [word for word in result.words if isinstance(word, ResultWord) and len(word.text) >= _CLEARLY_WIDE]
+    boxes = _boxes(replace(result, words=long))
     return sum(abs(y1 - y0) > abs(x1 - x0) for x0, y0, x1, y1 in boxes) > len(boxes) / 2
 
 

@@ -41,6 +41,12 @@ def number(value: object, key: str, where: str) -> float:
     raise malformed(where, f"`{key}` is {value!r:.80}, expected a number")
 
 
+def page_number(page: dict[str, Any], key: str) -> int | None:
+    """The number of a page; None if it states none. The position of the page in the result then replaces it."""
+    stated = page.get(key)
+    return stated if type(stated) is int else None
+
+
 def corners(polygon: object, key: str, where: str) -> list[float]:
     """The corners x1, y1, x2, y2, … of a polygon, which is a list of these numbers or of objects with `x` and `y`.
 

@@ -1,26 +1,32 @@
 """Amazon Textract: NAME.json beside NAME.pdf or a picture, see `recognised`.
 
-A result is a response of DetectDocumentText, AnalyzeDocument, GetDocumentTextDetection or GetDocumentAnalysis. Of the
-last two, which answer in parts, it is the list of all responses. Words come line by line, lines in the order of the
-LAYOUT elements when the response has them, else in that of the page. Without LAYOUT elements, a page is one block.
+A result is a response of DetectDocumentText, AnalyzeDocument, AnalyzeExpense, AnalyzeID, GetDocumentTextDetection,
+GetDocumentAnalysis or GetExpenseAnalysis. Of the last three, which answer in parts, it is the list of all responses.
+Pages that the warnings name are failures. Words come line by line, lines in the order of the LAYOUT elements when the
+response has them, else in that of the page. Without LAYOUT elements, a page is one block.
 
 Textract states positions as shares of the page as it was sent, also when its text is rotated (`RotationAngle`), so a
 box needs no rotation here. It states no size: without a picture or PDF file, a page has 1000 x 1414 pixels, the
 shape of A4.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Container, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, count
 from typing import Any
 
+from layoutray.errors import DocumentError
 from layoutray.readers.annotation import PageSize, json_value, malformed, member
-from layoutray.readers.results.recognised import ResultPage, ResultReader, ResultWord
-from layoutray.readers.results.result_json import number, objects, sides_of
+from layoutray.readers.results.recognised import ResultPage, ResultReader, ResultWord, attempted, attempted_page
+from layoutray.readers.results.result_json import number, objects, page_number, sides_of
 
 NOMINAL = PageSize(1000, 1414)
 """Pixels of a page of which there is no picture."""
 
-_VERSIONS = ("DetectDocumentTextModelVersion", "AnalyzeDocumentModelVersion")
+_VERSIONS = ("DetectDocumentTextModelVersion", "AnalyzeDocumentModelVersion", "AnalyzeExpenseModelVersion")
+_DOCUMENTS = ("ExpenseDocuments", "IdentityDocuments")
+_MOST_PAGES = 3000
+"""Textract's own limit."""
 _Block = dict[str, Any]
 
 
@@ -32,20 +38,72 @@ def _pages(data: bytes, where: str) -> Sequence[ResultPage]:
             raise malformed(where, f"the JSON value is {response!r:.80}, expected a response or a list of responses")
         if response.get("JobStatus") in ("FAILED", "IN_PROGRESS"):
             raise malformed(where, f"the job is {response['JobStatus']}; store its responses when it has SUCCEEDED")
-    blocks = list(chain.from_iterable(objects(response, "Blocks", where) for response in responses))
+    if responses and responses[-1].get("NextToken"):
+        raise malformed(where, "the last response has a `NextToken`: more follow; store the list of all responses")
+    blocks = list(chain.from_iterable(_blocks(response, where) for response in responses))
     by_id = {member(block, "Id", str, where): block for block in blocks}
     version = next((str(response[key]) for response in responses for key in _VERSIONS if key in response), "")
-    return [_page(block, by_id, version, where) for block in blocks if block.get("BlockType") == "PAGE"]
+    failed = _failed_pages(responses, where)
+    pages = [block for block in by_id.values() if block.get("BlockType") == "PAGE"]
+    pages = [page for page in pages if page_number(page, "Page") not in failed]
+    numbers = _all_numbers(pages, failed)
+    last = _stated_pages(responses) if pages else 0
+    for missing in sorted({*range(1, last + 1)} - {*numbers} - failed.keys()):
+        failed[missing] = malformed(where, f"no response has page {missing}; store the list of all responses")
+    return [
+        *(
+            attempted_page(stated, partial(_page, page, stated, by_id, version, where))
+            for page, stated in zip(pages, numbers, strict=True)
+        ),
+        *(ResultPage(words=(), number=page, failure=failed[page]) for page in sorted(failed)),
+    ]
 
 
-def _page(page: _Block, by_id: Mapping[str, _Block], version: str, where: str) -> ResultPage:
+def _blocks(response: dict[str, Any], where: str) -> list[_Block]:
+    """The blocks of a response. AnalyzeExpense and AnalyzeID have them in each document that they have found."""
+    documents = [document for key in _DOCUMENTS for document in objects(response, key, where)]
+    blocks = [block for owner in (response, *documents) for block in objects(owner, "Blocks", where)]
+    if documents and not blocks:
+        kinds = " and ".join(key for key in _DOCUMENTS if key in response)
+        raise malformed(where, f"`{kinds}` has no `Blocks`, which hold the words; analyse the document again")
+    return blocks
+
+
+def _failed_pages(responses: Sequence[dict[str, Any]], where: str) -> dict[int, DocumentError]:
+    """Why pages failed, by the numbers that the warnings name."""
+    warnings = [warning for response in responses for warning in objects(response, "Warnings", where)]
+    failed = {
+        page: malformed(where, f"Textract has not read page {page}: {warning.get('ErrorCode', 'unknown error')!s:.80}")
+        for warning in warnings
+        for page in warning.get("Pages") or ()
+        if type(page) is int and page > 0
+    }
+    if not failed and any(response.get("JobStatus") == "PARTIAL_SUCCESS" for response in responses):
+        raise malformed(where, "the job is a PARTIAL_SUCCESS, and no warning names the pages that failed; repeat it")
+    return failed
+
+
+def _stated_pages(responses: Sequence[dict[str, Any]]) -> int:
+    """The number of pages that the document has, as the first response states it; 0 if it does not."""
+    metadata = responses[0].get("DocumentMetadata") if responses else None
+    stated = metadata.get("Pages") if isinstance(metadata, dict) else None
+    return stated if type(stated) is int and stated <= _MOST_PAGES else 0
+
+
+def _all_numbers(pages: Sequence[_Block], failed: Container[int]) -> list[int]:
+    """The number of each page. Pages that state none have the numbers in between, in their order."""
+    stated = [page_number(page, "Page") for page in pages]
+    free = (number for number in count(1) if number not in failed and number not in stated)
+    return [next(free) if number is None else number for number in stated]
+
+
+def _page(page: _Block, stated: int | None, by_id: Mapping[str, _Block], version: str, where: str) -> ResultPage:
     words = [
-        _word(word, line["Id"], block, where)
+        attempted(partial(_word, word, line["Id"], block, where))
         for block, line in _lines(page, by_id, where)
         for word in _children(line, by_id, where)
         if word.get("BlockType") == "WORD"
     ]
-    stated = member(page, "Page", int, where) if "Page" in page else None
     return ResultPage(
         words=words, number=stated, size=PageSize(1, 1), pixels=NOMINAL, engine="Amazon Textract", version=version
     )

@@ -47,6 +47,14 @@ def change(made: dict[str, Any], key: str, **values: Any) -> dict[str, Any]:
     ("made", "message"),
     [
         ({"images": [{"id": 1}], "categories": [], "annotations": []}, "images without `layoutray`, so without words"),
+        (
+            {
+                "images": [{"id": 1}],
+                "categories": [{"id": 1, "name": "stamp"}],
+                "annotations": [{"image_id": 1, "category_id": 1, "segmentation": {"counts": [9], "size": [3, 3]}}],
+            },
+            "images without `layoutray`, so without words",
+        ),
         ({"images": []}, "`categories` is missing"),
         ({"images": [], "categories": [3], "annotations": []}, "`categories` must be a list of objects"),
         (change(content(), "annotations", category_id=77), "category_id 77, which is no category"),

@@ -76,11 +76,25 @@ def test_inverted_and_overhanging_boxes_are_repaired_and_counted(tmp_path: Path)
     assert truth.repairs == 2
 
 
-@pytest.mark.parametrize("box", [[300, 20, 310, 40], [float("nan"), 20, 110, 40], [float("inf"), 20, 110, 40]])
-def test_boxes_that_cannot_be_repaired_are_refused_by_name(tmp_path: Path, box: list[float]) -> None:
-    with pytest.raises(DocumentError, match=r"1\.json, entity 1, word 0 \('gone'\)") as caught:
-        only(READER, form(tmp_path, entity("other", word("fine")), entity("answer", word("gone", box))))
-    assert caught.value.reason is Reason.BAD_BOX
+@pytest.mark.parametrize(
+    ("bad", "reason", "message"),
+    [
+        (word("gone", [300, 20, 310, 40]), Reason.BAD_BOX, r"\('gone'\): box .* outside its page"),
+        (word("gone", [float("nan"), 20, 110, 40]), Reason.BAD_BOX, r"\('gone'\): box .* not finite"),
+        (word("gone", [float("inf"), 20, 110, 40]), Reason.BAD_BOX, r"\('gone'\): box .* not finite"),
+        ({"box": BOX}, Reason.BAD_ANNOTATION, "`text` is missing"),
+        ({"text": None, "box": BOX}, Reason.BAD_ANNOTATION, "`text` is None"),
+        (word("a", [1, 2, 3]), Reason.BAD_ANNOTATION, "`box` is"),
+        (word("a", ["1", 2, 3, 4]), Reason.BAD_ANNOTATION, "`box` is"),
+        (word("a", [10**400, 2, 3, 4]), Reason.BAD_ANNOTATION, "`box` has a number out of range"),
+    ],
+)
+def test_a_bad_word_costs_itself(tmp_path: Path, bad: Any, reason: Reason, message: str) -> None:
+    truth = only(READER, form(tmp_path, entity("other", word("fine")), entity("answer", bad)))
+    assert (texts(truth), truth.dropped) == (["fine"], 1)
+    with pytest.raises(DocumentError, match=rf"1\.json, entity 1, word 0.*{message}") as caught:
+        only(READER, form(tmp_path, entity("other"), entity("answer", bad)))
+    assert caught.value.reason is reason
 
 
 @pytest.mark.parametrize(
@@ -90,10 +104,6 @@ def test_boxes_that_cannot_be_repaired_are_refused_by_name(tmp_path: Path, box: 
         ({"words": []}, "entity 1: `label` is missing"),
         (entity("qestion"), "entity 1: `label` is 'qestion', allowed: question, answer, header, other"),
         ({"label": "answer"}, "entity 1: `words` is missing"),
-        (entity("answer", {"box": BOX}), "entity 1, word 0: `text` is missing"),
-        (entity("answer", word("a", [1, 2, 3])), "entity 1, word 0: `box` is"),
-        (entity("answer", word("a", ["1", 2, 3, 4])), "entity 1, word 0: `box` is"),
-        (entity("answer", word("a", [10**400, 2, 3, 4])), "entity 1, word 0: `box` has a number out of range"),
     ],
 )
 def test_malformed_entities_are_named(tmp_path: Path, bad: Any, message: str) -> None:

@@ -52,7 +52,7 @@ def test_texts_in_utf8_and_gbk(tmp_path: Path, encoding: str) -> None:
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DocumentError, match=r"X1\.txt: the bytes are neither UTF-8 nor GBK") as caught:
+    with pytest.raises(DocumentError, match=r"X1\.txt: the bytes are not text in UTF-8 or gb18030") as caught:
         only(READER, receipt(tmp_path, LINE.encode() + b"\xff\xff\xff\n"))
     assert caught.value.reason is Reason.BAD_ANNOTATION
 

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ def fields_of(root: Path) -> dict[str, tuple[Field, ...]]:
     return {Path(key).name: READER.read(item).document.fields for (_, key), item in items(READER, root).items()}
 
 
-@pytest.mark.parametrize("separator", [",", ";"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_rows_of_a_csv_file_are_fields_of_the_files_that_they_name(separator: str, tmp_path: Path) -> None:
     put(tmp_path / "a.pdf", "PDF")
     put(tmp_path / "deep" / "b.png", "PNG")
@@ -36,6 +38,59 @@ def test_rows_of_a_csv_file_are_fields_of_the_files_that_they_name(separator: st
         "a.pdf": (Field("total", "9.00"), Field("party", "C"), Field("party", "line 1\nline 2")),
         "b.png": (Field("party", f"A{separator} B"),),
     }
+
+
+TABLE = "file;field;value\r\nMüller.pdf;city;Köln, Übersee\r\nMüller.pdf;total;1.234,50 €\r\n"
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        TABLE.encode(),
+        TABLE.encode("utf-8-sig"),
+        TABLE.replace(";", "\t").encode("utf-16"),
+        b"\xfe\xff" + TABLE.encode("utf-16-be"),
+        ("sep=;\r\n" + TABLE).encode(),
+        ("SEP=\t\n" + TABLE.replace(";", "\t")).encode("utf-8-sig"),
+        unicodedata.normalize("NFD", TABLE).encode(),
+    ],
+)
+def test_tables_of_excel_are_read_whatever_form_the_names_of_files_have(
+    tmp_path: Path, table: bytes, form: Any
+) -> None:
+    put(tmp_path / unicodedata.normalize(form, "Müller.pdf"), "PDF")
+    put(tmp_path / "values.csv", table)
+    (fields,) = fields_of(tmp_path).values()
+    values = [unicodedata.normalize("NFC", field.value) for field in fields]
+    assert values == ["Köln, Übersee", "1.234,50 €"]
+
+
+def test_of_two_names_that_look_alike_each_is_its_own_file(tmp_path: Path) -> None:
+    for form in ("NFC", "NFD"):
+        put(tmp_path / unicodedata.normalize(form, "Ä.pdf"), form)
+    rows = [f"{unicodedata.normalize(form, 'Ä.pdf')},form,{form}" for form in ("NFC", "NFD")]
+    put(tmp_path / "values.csv", "\n".join(["file,field,value", *rows]))
+    by_content = {
+        Path(uri).read_text(): fields
+        for (_, uri), item in items(READER, tmp_path).items()
+        for fields in [READER.read(item).document.fields]
+    }
+    assert by_content == {form: (Field("form", form),) for form in ("NFC", "NFD")}
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "mac_roman", "cp1250", "gb18030", "shift_jis", "utf-16-le"])
+def test_no_other_encoding_is_guessed(tmp_path: Path, encoding: str) -> None:
+    put(tmp_path / "a.pdf", "PDF")
+    place = "Köln" if encoding in ("cp1252", "mac_roman", "cp1250") else "上海"
+    put(tmp_path / "values.csv", f"file;field;value\na.pdf;total;1\na.pdf;city;{place}\n".encode(encoding))
+    message = (
+        r"heading"
+        if encoding == "utf-16-le"
+        else r"values\.csv: .*not text in UTF-8: line 3 has the byte 0x.*CSV UTF-8"
+    )
+    with pytest.raises(InputError, match=message):
+        list(READER.discover(str(tmp_path)))
 
 
 def test_only_line_feeds_separate_lines_of_json(tmp_path: Path) -> None:

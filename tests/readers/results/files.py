@@ -12,8 +12,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from layoutray.document import Page
+from layoutray.errors import DocumentError
 from layoutray.readers import Reader
-from tests.readers.native import only, put
+from tests.readers.native import only, put, refusal
 
 Json = dict[str, Any]
 
@@ -35,6 +36,12 @@ def pages_of_result(reader: Reader, folder: Path, result: object) -> tuple[Page,
     """The pages that a reader makes of `result`, the only JSON file of `folder`."""
     put(folder / "a.json", json.dumps(result))
     return only(reader, folder).pages
+
+
+def refusal_of_result(reader: Reader, folder: Path, result: object) -> DocumentError:
+    """Why a reader cannot read `result`, the only JSON file of `folder`, or its only page."""
+    put(folder / "a.json", json.dumps(result))
+    return refusal(reader, folder)
 
 
 def lines_of(*texts: str) -> list[list[Spot]]:

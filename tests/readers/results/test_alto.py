@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -6,12 +7,12 @@ import pytesseract
 import pytest
 
 from layoutray.document import Field
-from layoutray.errors import DocumentError, Reason
+from layoutray.errors import Reason
 from layoutray.ocr import engines
 from layoutray.ocr.tesseract.settings import Preprocessing, TesseractSettings
 from layoutray.readers import load
 from tests.ocr.files import picture
-from tests.readers.native import only, put, put_picture, texts
+from tests.readers.native import only, put, put_picture, refusal, texts
 
 READER = load("alto")
 SURE = 'WC="0.5"'
@@ -91,6 +92,58 @@ def test_units_are_relative_to_the_page(
     assert truth.document.fields == (Field("n", "1"), Field("n", "2"))
 
 
+@pytest.mark.parametrize(
+    ("size", "space", "unit", "expected"),
+    [
+        ('WIDTH="" HEIGHT=""', 'WIDTH="200" HEIGHT="100"', "pixel", (200, 100)),
+        ("", 'HPOS="20" VPOS="10" WIDTH="180" HEIGHT="90"', "pixel", (200, 100)),
+        ("", 'WIDTH="508" HEIGHT="254"', "MM10", (400, 200)),
+        ('WIDTH="2400" HEIGHT="1200"', 'WIDTH="1.6478e" HEIGHT="9"', "inch1200", (400, 200)),
+        ('WIDTH="" HEIGHT=""', 'WIDTH="" HEIGHT=""', "pixel", (20, 10)),
+    ],
+)
+def test_the_print_space_stands_in_for_a_page_without_a_size(
+    tmp_path: Path, size: str, space: str, unit: str, expected: tuple[int, int]
+) -> None:
+    whole = page(line(string("x")), size).replace("<PrintSpace>", f"<PrintSpace {space}>")
+    put(tmp_path / "a.xml", alto(whole, unit))
+    (read,) = only(READER, tmp_path).pages
+    assert (read.width, read.height) == expected
+
+
+def test_a_bad_number_costs_its_word_or_its_page(tmp_path: Path) -> None:
+    words = [
+        string("good"),
+        '<String CONTENT="bad" HPOS="10" VPOS="10" WIDTH="50" HEIGHT="1.6478e"/>',
+        string("sure", more='WC="-1"'),
+        '<String CONTENT="off" HPOS="25" VPOS="-94923152" WIDTH="61" HEIGHT="-48132729"/>',
+    ]
+    pages = [
+        page(line("".join(words))),
+        page(line(string("x")), 'WIDTH="wide" HEIGHT="9"', 2),
+        page(line(string("y")), number=3),
+    ]
+    put(tmp_path / "a.xml", alto("".join(pages)))
+    truth = only(READER, tmp_path)
+    assert [(one.number, [word.text for word in one.words]) for one in truth.pages] == [(1, ["good"]), (3, ["y"])]
+    assert truth.dropped == 3
+    assert "`WIDTH` of Page is 'wide', expected a number" in str(truth.failures[2])
+
+
+def test_characters_and_their_variants_are_no_words(tmp_path: Path) -> None:
+    """As kraken writes it: page number 0, words with glyphs and their alternatives, white space between."""
+    glyph = '<Glyph CONTENT="a" HPOS="0" VPOS="0" WIDTH="5" HEIGHT="9" GC="0.9"><Variant CONTENT="o" VC="0.2"/></Glyph>'
+    word = string("ab").removesuffix("/>") + f'><Shape><Polygon POINTS="0 0 9 9"/></Shape>{glyph}</String><SP/>'
+    put(tmp_path / "a.xml", alto(page(line(word + string("c", 50)), number=0) + page(line(string("d")), number=0)))
+    pages = only(READER, tmp_path).pages
+    assert [(one.number, [word.text for word in one.words]) for one in pages] == [(1, ["ab", "c"]), (2, ["d"])]
+
+
+def test_the_sign_that_abbyy_writes_for_a_hyphen_is_a_hyphen(tmp_path: Path) -> None:
+    put(tmp_path / "a.xml", alto(page(line(string("exam") + '<HYP CONTENT="&#172;"/>') + line(string("ple&#172;")))))
+    assert texts(only(READER, tmp_path)) == ["exam-", "ple¬"]
+
+
 def test_pages_of_one_file_are_one_document(tmp_path: Path) -> None:
     pages = [page(line(string(str(n))), number=n) for n in (2, 5)]
     put(tmp_path / "a.xml", alto("".join(pages)))
@@ -151,9 +204,9 @@ BOMB = '<!DOCTYPE alto [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>' + 
 )
 def test_what_is_no_alto_is_refused(tmp_path: Path, text: str, message: str) -> None:
     put(tmp_path / "a.xml", text)
-    with pytest.raises(DocumentError, match=rf"a\.xml.*{message}") as failed:
-        only(READER, tmp_path)
-    assert failed.value.reason == Reason.BAD_ANNOTATION
+    refused = refusal(READER, tmp_path)
+    assert re.search(rf"a\.xml.*{message}", str(refused))
+    assert refused.reason == Reason.BAD_ANNOTATION
 
 
 def test_deep_nesting_ends_no_process(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import re
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -5,11 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from layoutray.errors import DocumentError, Reason
+from layoutray.errors import Reason
 from layoutray.readers import load
 from tests.ocr.files import pdf, typed
 from tests.readers.native import only, put, put_picture
-from tests.readers.results.files import PAGES, Json, Spot, azure, lines_of, pages_of_result
+from tests.readers.results.files import PAGES, Json, Spot, azure, lines_of, pages_of_result, refusal_of_result
 
 READER = load("azure")
 
@@ -132,7 +133,7 @@ def test_a_picture_that_the_camera_turned_is_upright(tmp_path: Path) -> None:
         ("result", {"pages": []}, "has no page"),
         ("result", {"pages": [1]}, "`pages` is .1., expected a list of objects"),
         ("page", {"width": None}, "`width` is None, expected a number"),
-        ("page", {"pageNumber": "1"}, "`pageNumber` is '1'"),
+        ("page", {"words": []}, "has lines but no words"),
         ("page", {"height": 0}, "the page is 1000.0 x 0.0"),
         ("page", {"lines": [{"spans": [{"offset": 0}]}]}, "`length` is missing"),
         ("word", {"polygon": None}, r"page 1 \('word'\): `polygon` is None, expected a list of corners"),
@@ -149,6 +150,20 @@ def test_a_damaged_result_is_refused(tmp_path: Path, place: str, change: Json, m
     (page,) = result["analyzeResult"]["pages"]
     parts = {"response": result, "result": result["analyzeResult"], "page": page, "word": page["words"][0]}
     parts[place] |= change
-    with pytest.raises(DocumentError, match=rf"a\.json.*{message}") as failed:
-        written(tmp_path, result)
-    assert failed.value.reason == Reason.BAD_ANNOTATION
+    refused = refusal_of_result(READER, tmp_path, result)
+    assert re.search(rf"a\.json.*{message}", str(refused))
+    assert refused.reason == Reason.BAD_ANNOTATION
+
+
+@pytest.mark.parametrize(
+    "change", [{"polygon": None}, {"polygon": [float("nan")] * 8}, {"span": None}, {"content": 1}, {"confidence": -1}]
+)
+def test_a_bad_word_costs_itself_and_a_bad_page_costs_itself(tmp_path: Path, change: Json) -> None:
+    result = azure(lines_of("good bad"), lines_of("other"), lines_of("last"))
+    pages = result["analyzeResult"]["pages"]
+    pages[0]["words"][1] |= change
+    pages[1]["width"] = None
+    put(tmp_path / "a.json", result)
+    truth = only(READER, tmp_path)
+    assert [(page.number, [word.text for word in page.words]) for page in truth.pages] == [(1, ["good"]), (3, ["last"])]
+    assert (truth.dropped, [*truth.failures]) == (1, [2])

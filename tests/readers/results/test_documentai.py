@@ -1,5 +1,6 @@
 import base64
 import math
+import re
 import struct
 import tempfile
 from functools import partial
@@ -9,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutray.errors import DocumentError, Reason
+from layoutray.errors import Reason
 from layoutray.readers import load
-from tests.readers.native import put_picture
-from tests.readers.results.files import PAGES, Json, Spot, documentai, lines_of, pages_of_result
+from tests.readers.native import only, put, put_picture
+from tests.readers.results.files import PAGES, Json, Spot, documentai, lines_of, pages_of_result, refusal_of_result
 
 READER = load("documentai")
 
@@ -162,6 +163,31 @@ def test_a_damaged_result_is_refused(tmp_path: Path, place: str, change: Json, m
     (page,) = document["pages"]
     parts = {"document": document, "page": page, "layout": page["tokens"][0]["layout"]}
     parts[place] |= change
-    with pytest.raises(DocumentError, match=rf"a\.json.*{message}") as failed:
-        written(tmp_path, document)
-    assert failed.value.reason == Reason.BAD_ANNOTATION
+    refused = refusal_of_result(READER, tmp_path, document)
+    assert re.search(rf"a\.json.*{message}", str(refused))
+    assert refused.reason == Reason.BAD_ANNOTATION
+
+
+@pytest.mark.parametrize(
+    "change", [{"boundingPoly": None}, {"confidence": -1}, {"boundingPoly": {"vertices": [{"x": 1e300}]}}]
+)
+def test_a_bad_token_costs_its_word(tmp_path: Path, change: Json) -> None:
+    document = documentai(lines_of("good bad"), lines_of("other"))
+    document["pages"][0]["tokens"][3]["layout"] |= change  # of the two tokens of `bad`, the second
+    put(tmp_path / "a.json", document)
+    truth = only(READER, tmp_path)
+    assert [[word.text for word in page.words] for page in truth.pages] == [["good"], ["other"]]
+    assert (truth.dropped, truth.failures) == (1, {})
+
+
+def test_text_without_tokens_is_no_empty_page(tmp_path: Path) -> None:
+    document = documentai(lines_of("one"), lines_of("two"))
+    first, second = document["pages"]
+    second |= {"tokens": [], "layout": {"textAnchor": {"textSegments": [{"startIndex": "4", "endIndex": "7"}]}}}
+    put(tmp_path / "a.json", document)
+    truth = only(READER, tmp_path)
+    assert [page.number for page in truth.pages] == [1]
+    assert re.search(r"page 2: has text, but no tokens, .*`pages\.tokens`", str(truth.failures[2]))
+    first["tokens"] = []
+    refused = refusal_of_result(READER, tmp_path, document)
+    assert re.search(r"a\.json: the result has text, but no page has tokens", str(refused))

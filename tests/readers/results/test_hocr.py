@@ -1,4 +1,5 @@
 import json
+import re
 import time
 from pathlib import Path
 
@@ -7,13 +8,13 @@ import pytesseract
 import pytest
 
 from layoutray.document import Field
-from layoutray.errors import DocumentError, Reason
+from layoutray.errors import Reason
 from layoutray.ocr import engines
 from layoutray.ocr.tesseract.settings import Preprocessing, TesseractSettings
 from layoutray.readers import load
 from layoutray.readers.results.hocr import pages_of
 from tests.ocr.files import picture
-from tests.readers.native import only, put, put_picture, texts
+from tests.readers.native import only, put, put_picture, refusal, texts
 
 READER = load("hocr")
 HEAD = '<html><head><title></title><meta name="ocr-system" content="tesseract 5.3.0"></head><body>'
@@ -70,6 +71,65 @@ def test_markup_inside_words_and_lines_without_words(tmp_path: Path) -> None:
         [0, 90 * 2 / 7, 90 * 4 / 7, 90 * 6 / 7]
     )
     assert truth.dropped == 2
+
+
+def character(text: str, title: str = "x_bboxes 0 0 5 9; x_conf 99", kind: str = "ocrx_cinfo") -> str:
+    return span(kind, title, text)
+
+
+CHOICES = "<span class='ocrx_cinfo' id='lstm_choices_1'>\n{}</span>"
+READINGS = {
+    "characters": ("\n".join(map(character, "12.5")), "12.5"),
+    "of hOCR 1.2": ("\n".join(character(each, kind="ocr_cinfo") for each in "12.5"), "12.5"),
+    "considered readings": (
+        "12.5\n"
+        + "\n".join(CHOICES.format(character(each, "x_confs 94") + character("o", "x_confs 0")) for each in "12.5"),
+        "12.5",
+    ),
+    "considered glyphs": (
+        "12.5\n" + CHOICES.format(character("1", "x_confs 83", "ocr_glyph") + character("i", "x_confs 9", "ocr_glyph")),
+        "12.5",
+    ),
+    "characters and considered readings": (
+        "\n".join(map(character, "12")) + "\n" + CHOICES.format(character("I", "x_confs 1")),
+        "12",
+    ),
+    "text and characters": ("12.5" + "".join(map(character, "12.5")), "12.5"),
+    "a sign between characters": (character("1") + "." + character("5"), "1.5"),
+    "spaced characters": (character("1") + character(" ") + character("5"), "15"),
+}
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_elements_of_characters_are_no_words(tmp_path: Path, reading: str) -> None:
+    content, expected = READINGS[reading]
+    put(tmp_path / "a.hocr", page(span("ocrx_word", "bbox 0 0 50 9", f"\n {content}\n")))
+    assert texts(only(READER, tmp_path)) == [expected]
+
+
+def test_a_line_of_characters_is_divided_at_its_spaces(tmp_path: Path) -> None:
+    put(tmp_path / "a.hocr", page(span("ocr_line", "bbox 0 0 50 9", "\n".join(map(character, "ab c")))))
+    assert texts(only(READER, tmp_path)) == ["ab", "c"]
+
+
+def test_a_bad_word_costs_itself_and_a_bad_page_costs_itself(tmp_path: Path) -> None:
+    bad = [
+        "bbox NaN NaN NaN NaN; x_wconf 100",
+        "bbox 0 0 9 9; x_wconf -1",
+        "bbox 0 110 9 120",
+        "bbox 0 0 9",
+        "bbox a b c d",
+    ]
+    words = "".join(span("ocrx_word", title, "bad") for title in bad) + span("ocrx_word", "bbox 0 0 9 9", "good")
+    pages = [
+        span("ocr_page", f"bbox {size}; ppageno {number}", words)
+        for number, size in enumerate(("0 0 200 100", "0 0 wide 100", "0 0 200 100"))
+    ]
+    put(tmp_path / "a.hocr", HEAD + "".join(pages))
+    truth = only(READER, tmp_path)
+    assert [(one.number, [word.text for word in one.words]) for one in truth.pages] == [(1, ["good"]), (3, ["good"])]
+    assert truth.dropped == 2 * len(bad)
+    assert "`bbox 0 0 wide 100` of an ocr_page is not 4 numbers" in str(truth.failures[2])
 
 
 def test_pages_have_physical_numbers_and_file_names_may_hold_anything(tmp_path: Path) -> None:
@@ -129,9 +189,9 @@ def test_the_encoding_is_the_one_that_the_file_declares(data: bytes) -> None:
 )
 def test_what_is_no_hocr_is_refused(tmp_path: Path, text: str, message: str) -> None:
     put(tmp_path / "a.hocr", text)
-    with pytest.raises(DocumentError, match=rf"a\.hocr.*{message}") as failed:
-        only(READER, tmp_path)
-    assert failed.value.reason == Reason.BAD_ANNOTATION
+    refused = refusal(READER, tmp_path)
+    assert re.search(rf"a\.hocr.*{message}", str(refused))
+    assert refused.reason == Reason.BAD_ANNOTATION
 
 
 @pytest.mark.parametrize("crafted", ["<a ", "<a x='", "<!--", "<a/", "</a ", "</a>", "<p a='b' ", "&#", "<!"])
@@ -142,9 +202,10 @@ def test_crafted_files_take_linear_time(crafted: str) -> None:
 
 
 @pytest.mark.ocr
-def test_what_tesseract_writes_is_what_it_reads(tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["", "-c hocr_char_boxes=1", "-c lstm_choice_mode=2"])
+def test_what_tesseract_writes_is_what_it_reads(tmp_path: Path, option: str) -> None:
     shown = picture("Invoice 4711\nTotal 12.50 EUR\n\nThank you & goodbye")
-    put(tmp_path / "a.hocr", pytesseract.image_to_pdf_or_hocr(shown, extension="hocr", config="--psm 3"))
+    put(tmp_path / "a.hocr", pytesseract.image_to_pdf_or_hocr(shown, extension="hocr", config=f"--psm 3 {option}"))
     (read,) = only(READER, tmp_path).pages
     engine = engines.load("pytesseract")
     direct = engine.recognise(

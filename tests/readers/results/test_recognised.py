@@ -2,7 +2,10 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
+from typing import Any
+from unicodedata import normalize
 
 import pytest
 from PIL import Image, ImageOps
@@ -13,7 +16,7 @@ from layoutray.readers import Truth
 from layoutray.readers.annotation import PageSize, malformed
 from layoutray.readers.results.recognised import ResultPage, ResultReader, ResultWord
 from tests.ocr.files import pdf, typed
-from tests.readers.native import items, only, put, put_picture, texts
+from tests.readers.native import items, only, put, put_picture, refusal, texts
 
 
 def pages_of(data: bytes, where: str) -> list[ResultPage]:
@@ -77,6 +80,17 @@ def test_files_of_fields_are_no_results(tmp_path: Path) -> None:
     put(tmp_path / "a.fields.json", "{}")
     put(tmp_path / "b.Fields.JSON", "{}")
     assert items(ResultReader("rows", (".json",), pages_of), tmp_path).keys() == {("", "a")}
+
+
+@pytest.mark.parametrize(("result", "scan"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_names_are_compared_in_one_normal_form(tmp_path: Path, result: Any, scan: Any) -> None:
+    put(tmp_path / f"{normalize(result, 'Müller')}.rows", "=1 10 10")
+    put_picture(tmp_path / f"{normalize(scan, 'Müller')}.png")
+    put(tmp_path / f"{normalize(scan, 'Müller')}.fields.json", {"total": "9.00"})
+    truth = only(READER, tmp_path)
+    assert (truth.pages[0].image.endswith(".png"), truth.document.fields) == (True, (Field("total", "9.00"),))
+    (tmp_path / f"{normalize(scan, 'Müller')}.png").unlink()
+    assert only(READER, tmp_path).document.fields == (Field("total", "9.00"),)
 
 
 def test_words_are_placed_split_numbered_and_counted(tmp_path: Path) -> None:
@@ -214,9 +228,9 @@ def test_fields_come_from_the_file_beside_the_result(tmp_path: Path, name: str) 
 def test_what_is_wrong_with_a_result_is_told(tmp_path: Path, result: str, message: str) -> None:
     put(tmp_path / "a.rows", result)
     put_picture(tmp_path / "a.png")
-    with pytest.raises(DocumentError, match=rf"a\.rows.*{message}") as failed:
-        only(READER, tmp_path)
-    assert failed.value.reason == Reason.BAD_ANNOTATION
+    refused = refusal(READER, tmp_path)
+    assert re.search(rf"a\.rows.*{message}", str(refused))
+    assert refused.reason == Reason.BAD_ANNOTATION
 
 
 @pytest.mark.parametrize("fields", ['{"total": 9}', '{"total": ["9", null]}', "[]", "{"])
@@ -236,3 +250,28 @@ def test_nothing_found_says_what_was_looked_for(tmp_path: Path) -> None:
 def test_the_words_of_a_result_are_in_its_order(tmp_path: Path) -> None:
     put(tmp_path / "a.rows", "=1 10 10\nb|5|5|6|6\na|1|1|2|2")
     assert texts(only(READER, tmp_path)) == ["b", "a"]
+
+
+def test_a_bad_word_costs_itself_and_a_bad_page_costs_itself(tmp_path: Path) -> None:
+    bad = "off|0|30|5|40\nnan|nan|0|1|1\nsure|1|1|2|2|-1\nvery|1|1|2|2|1.5"
+    put(
+        tmp_path / "a.rows",
+        f"=1 10 20\ngood|0|0|5|5\n{bad}\n=2 0 0\nx|1|1|2|2\n=3 10 10\nlast|1|1|2|2\n=4 10 10\n{bad}",
+    )
+    truth = only(READER, tmp_path)
+    assert [(page.number, [word.text for word in page.words]) for page in truth.pages] == [(1, ["good"]), (3, ["last"])]
+    assert (truth.dropped, truth.document.num_pages) == (4, 4)
+    assert re.search(r"page 2: the page is 0\.0 x 0\.0", str(truth.failures[2]))
+    assert re.search(r"4 words of a page cannot be used, .*page 4 \('off'\): box .* outside", str(truth.failures[4]))
+
+
+def test_words_of_another_scale_cost_the_page_though_a_few_fit(tmp_path: Path) -> None:
+    """Confidences up to 100 where 1 is the highest: dropping most words would leave a page that nobody has seen."""
+    put(tmp_path / "a.rows", "=1 10 10\nfits|1|1|2|2|1\n" + "word|1|1|2|2|95\n" * 20)
+    assert "20 words of a page cannot be used" in str(refusal(READER, tmp_path))
+
+
+def test_the_extent_of_words_without_a_page_size_ignores_what_is_not_finite(tmp_path: Path) -> None:
+    put(tmp_path / "a.rows", "=1\nx|50|25|100|50\nnan|nan|nan|nan|nan")
+    truth = only(READER, tmp_path)
+    assert (truth.pages[0].width, truth.pages[0].height, truth.dropped) == (100, 50, 1)

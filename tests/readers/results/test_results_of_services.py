@@ -114,7 +114,8 @@ def changed(whole: Any, path: tuple[Any, ...], value: Any) -> Any:
 def reason_of_failure(reader: str, folder: Path) -> Reason | None:
     """Why the only result of a folder cannot be read; None when it can."""
     try:
-        assert only(load(reader), folder).pages
+        truth = only(load(reader), folder)
     except DocumentError as error:
         return error.reason
-    return None
+    assert truth.pages or truth.failures
+    return next((error.reason for error in truth.failures.values()), None)
