@@ -33,6 +33,7 @@ from layoutray.errors import InputError
 from layoutray.evaluation.acceptance import Goal, choose_thresholds, with_thresholds
 from layoutray.evaluation.cross_validation import cross_validate
 from layoutray.evaluation.evaluate import FieldEvaluation
+from layoutray.evaluation.model_labels import ModelLabels
 from layoutray.prepare.infer_fields import InferredFields, infer_fields
 from layoutray.prepare.whole_documents import read_documents
 from layoutray.readers import labelled_folder
@@ -147,7 +148,7 @@ def _train(chosen: TrainFolderOptions) -> TrainedFolder:
     out = output_folder.usable(chosen.out)
     recipes.load(RECIPE, _overrides(chosen, of_ingest=False))
     for reader in readers:
-        load_ingest(_ingest_recipe(reader), _overrides(chosen, of_ingest=True))
+        load_ingest(_ingest_recipe(reader), _ingest_keys(reader, chosen))
     tracked_training.check_tracking(chosen.tracking_uri, name)
     init = tracked_training.starting_checkpoints(chosen.init or [start.NAME], chosen.tracking_uri)
     of_start = checkpoint.load(registered.fetch(init[0], chosen.tracking_uri)).recipe
@@ -164,8 +165,9 @@ def _train(chosen: TrainFolderOptions) -> TrainedFolder:
         with parent.failed_on_error():
             trials.train_every(planned.trials, trials.check(planned.trials), parent, training)
             _say_step(4, "measure: each document is answered by a model that has not seen it")
-            measured = _answers(planned.parts, chosen)
-            by_half = _answers(planned.halves, chosen) if planned.halves else None
+            labels = ModelLabels.of(_pages(chosen), fields.types)
+            measured = labels.known(_answers(planned.parts, chosen))
+            by_half = labels.known(_answers(planned.halves, chosen)) if planned.halves else None
             _say_step(5, "choose from which confidence answers need no look")
             model = _with_thresholds(planned.whole.job, measured, parent, chosen)
             _say_step(6, f"register the model as {name}")
@@ -173,6 +175,7 @@ def _train(chosen: TrainFolderOptions) -> TrainedFolder:
             tracked_training.register(parent, name)
         parent.finish()
     field_report.show(measured, planned.whole.job)
+    field_report.show_model_labels(labels, measured)
     field_report.show_gain(by_half and field_report.gain(measured, by_half, planned.schedule))
     field_report.show_next_steps(chosen.out, name)
     return TrainedFolder(checkpoint=sources.absolute(model), model=name, metrics=measured.metrics())
@@ -194,9 +197,9 @@ def _pages(chosen: TrainFolderOptions) -> list[str]:
 
 def _read(readers: Sequence[str], wanted: Mapping[str, str], chosen: TrainFolderOptions) -> InferredFields:
     """Ingest the documents; all are in split train. Returns their fields."""
-    assignments = ["dev_share=0.0", "test_share=0.0", "measured=none", *_overrides(chosen, of_ingest=True)]
+    assignments = ["dev_share=0.0", "test_share=0.0", "measured=none"]
     for reader, folder, pages in zip(readers, chosen.folders, _pages(chosen), strict=True):
-        ingest.ingest(_ingest_recipe(reader), folder, pages, overrides=assignments)
+        ingest.ingest(_ingest_recipe(reader), folder, pages, overrides=[*assignments, *_ingest_keys(reader, chosen)])
     fields = infer_fields(read_documents([*map(DataSet, _pages(chosen))]), wanted)
     field_report.show_fields(fields)
     return fields
@@ -252,6 +255,12 @@ def _overrides(chosen: TrainFolderOptions, *, of_ingest: bool) -> list[str]:
     """The assignments of `--set` to keys of ingest recipes, or the others, which are of the training recipe."""
     keys = {one.name for one in dataclasses.fields(IngestRecipe)}
     return [one for one in chosen.overrides if (re.split(r"[.=]", one.strip())[0] in keys) == of_ingest]
+
+
+def _ingest_keys(reader: str, chosen: TrainFolderOptions) -> list[str]:
+    """The assignments of `--set` to keys of the ingest recipe of a reader. `from_model` is of tables of values only."""
+    given = _overrides(chosen, of_ingest=True)
+    return given if reader == "values" else [one for one in given if not one.strip().startswith("from_model")]
 
 
 def _wanted(text: str) -> dict[str, str]:

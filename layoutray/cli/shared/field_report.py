@@ -9,6 +9,7 @@ from layoutray.evaluation.cross_validation import measurement_of
 from layoutray.evaluation.evaluate import FieldEvaluation
 from layoutray.evaluation.fields import AnsweredDocument, Schema
 from layoutray.evaluation.measurement import estimate
+from layoutray.evaluation.model_labels import ModelLabels
 from layoutray.metrics.acceptance import fewest_answers
 from layoutray.metrics.bootstrap import Estimate
 from layoutray.prepare.infer_fields import InferredFields
@@ -43,6 +44,20 @@ def show(measured: FieldEvaluation, whole: Job) -> None:
     )
     if not f1.value:
         terminal.say(_why_nothing(whole))
+
+
+def show_model_labels(labels: ModelLabels, measured: FieldEvaluation) -> None:
+    """Say what the scores mean where a model stated the values."""
+    names = [labels.stated_by[one.doc_id] for one in measured.documents if one.doc_id in labels.stated_by]
+    if not names:
+        return
+    who = " and ".join(dict.fromkeys(names))
+    lost = sum(len(labels.not_found.get(one.doc_id, ())) for one in measured.documents)
+    terminal.say(
+        f"{who} stated the values of {len(names)} of these {len(measured.documents)} documents, not a person: for "
+        f"them, the scores and thresholds say how far the model agrees with {who}; {lost} values that stand nowhere "
+        "in their document are not counted, and not learned"
+    )
 
 
 def gain(measured: FieldEvaluation, by_half: FieldEvaluation, planned: Schedule) -> Estimate:
