@@ -7,6 +7,7 @@ trainings/*/    for each set of documents and options:
     examples/       windows of tokens (`encode`)
     folds/          models that have not seen some of the documents, which measure them
     trained/        the model of all documents
+disagreements/  documents whose answers differ from the values that a large model has stated, for the review page
 model/          the newest of these models, with thresholds: the result
 """
 
@@ -32,14 +33,17 @@ from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError
 from layoutray.evaluation.acceptance import Goal, choose_thresholds, with_thresholds
 from layoutray.evaluation.cross_validation import cross_validate
+from layoutray.evaluation.disagreements import disagreements
 from layoutray.evaluation.evaluate import FieldEvaluation
 from layoutray.evaluation.model_labels import ModelLabels
 from layoutray.prepare.infer_fields import InferredFields, infer_fields
 from layoutray.prepare.whole_documents import read_documents
 from layoutray.readers import labelled_folder
+from layoutray.readers.own.reviewed import REVIEW_FILE
 from layoutray.recipe import recipes
 from layoutray.recipe.ingest import IngestRecipe, load_ingest
 from layoutray.recipe.recipes import Recipe
+from layoutray.review.store import ReviewStore
 from layoutray.store import job as owned
 from layoutray.store import shards, sources
 from layoutray.store.data_set import DataSet
@@ -49,6 +53,7 @@ from layoutray.tracking.runs import Run
 from layoutray.training.job import Job
 
 _STEPS = 6
+_QUEUE = "disagreements"
 _GOAL = Goal(precision=0.95, risk=0.1)
 """Of the answers that are accepted without a look."""
 _TYPES = get_args(FieldType.__dataclass_fields__["type"].type)
@@ -166,7 +171,9 @@ def _train(chosen: TrainFolderOptions) -> TrainedFolder:
             trials.train_every(planned.trials, trials.check(planned.trials), parent, training)
             _say_step(4, "measure: each document is answered by a model that has not seen it")
             labels = ModelLabels.of(_pages(chosen), fields.types)
-            measured = labels.known(_answers(planned.parts, chosen))
+            answered = _answers(planned.parts, chosen)
+            measured = labels.known(answered)
+            differing = _write_queue(answered, labels, sources.name(training.out), chosen)
             by_half = labels.known(_answers(planned.halves, chosen)) if planned.halves else None
             _say_step(5, "choose from which confidence answers need no look")
             model = _with_thresholds(planned.whole.job, measured, parent, chosen)
@@ -178,6 +185,8 @@ def _train(chosen: TrainFolderOptions) -> TrainedFolder:
     field_report.show_model_labels(labels, measured)
     field_report.show_gain(by_half and field_report.gain(measured, by_half, planned.schedule))
     field_report.show_next_steps(chosen.out, name)
+    if differing:
+        field_report.show_queue(differing, chosen.folders, _place(chosen, _QUEUE))
     return TrainedFolder(checkpoint=sources.absolute(model), model=name, metrics=measured.metrics())
 
 
@@ -232,6 +241,26 @@ def _encode(
 
 def _answers(parts: Sequence[Part], chosen: TrainFolderOptions) -> FieldEvaluation:
     return cross_validate(_pages(chosen), {str(part.trial.job.out): part.held_out for part in parts})
+
+
+def _write_queue(answered: FieldEvaluation, labels: ModelLabels, training: str, chosen: TrainFolderOptions) -> int:
+    """Write the documents whose answers differ from the values of a model as a review. Returns their number.
+
+    Args:
+        training: name of the folder of this training.
+    """
+    differing = disagreements(_pages(chosen), answered, labels, (chosen.name, training))
+    folder = sources.local_path(sources.absolute(_place(chosen, _QUEUE)))
+    if differing and folder is None:
+        terminal.say(f"{len(differing)} documents differ from their values; to review them, give a local --out")
+    if not differing or folder is None:
+        return 0
+    folder.mkdir(exist_ok=True)
+    store = ReviewStore.open(str(folder / REVIEW_FILE))
+    for document in differing:
+        store.add(document)
+    store.close()
+    return len(differing)
 
 
 def _with_thresholds(whole: Job, measured: FieldEvaluation, parent: Run, chosen: TrainFolderOptions) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from layoutray import checkpoint
 from layoutray.cli import train_folder
 from layoutray.cli.main import main
 from layoutray.errors import InputError
+from layoutray.review import queue
+from layoutray.review.store import ReviewStore
+from layoutray.store.data_set import DataSet
 from layoutray.tasks import document_fields_of
 from tests.cluster.checkpoints import save_untrained
 from tests.mlflow_store import new_store
@@ -145,3 +149,32 @@ def test_a_dry_run_names_the_reader_and_writes_nothing(here: Path, capsys: pytes
     assert shown["plan"] == {"readers": ["values"], "model": "planned/model"}
     assert shown["recipe"]["train"]["steps"] == 2
     assert not (here / "planned").exists()
+
+
+@pytest.mark.ray
+def test_values_of_a_model_are_measured_as_its_own_and_differing_answers_are_reviewed(
+    here: Path, capsys: pytest.CaptureFixture[str], cluster: None
+) -> None:
+    assert train_folder.main(call("taught", "--set", "from_model=big")) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "labels of 6 documents: 18 found (18 on page 1)" in said
+    assert "big stated the values of 6 of these 6 documents, not a person" in said
+    assert "layoutray review taught/disagreements" in said
+    assert {one.from_model for one in DataSet("taught/pages/1").read_documents()} == {"big"}
+    store = ReviewStore.open("taught/disagreements/review.db", create=False)
+    entries, count = queue.listed(store, queue.Filter(state="open"), 0, 10)
+    assert count == len(entries) > 0
+    review = store.review(entries[0].number)
+    assert review
+    right = {"total": "8.75", "date": "1/1/2020"}
+    values = [replace(one, text=right[one.name], words=(), state="confirmed") for one in review.values]
+    store.save(entries[0].number, 0, values, done=True, reviewer="anna")
+    store.close()
+
+    words = ["our scans", "taught/disagreements", *call("corrected", "--set", "from_model=big")[1:]]
+    assert train_folder.main(words) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "1 pages are left out: a later folder has their documents, too" in said
+    assert "big stated the values of 5 of these 6 documents" in said
+    (person,) = DataSet("corrected/pages/2").read_documents()
+    assert (person.doc_id, person.from_model) == (entries[0].doc_id, "")

@@ -106,6 +106,14 @@ the model is models:/{name}@candidate, and {out}/model; what to do next:
   layoutray serve models:/{name}@candidate                         # answer over HTTP""")
 
 
+def show_queue(documents: int, folders: Sequence[str], queue: str) -> None:
+    """Say how to review the documents whose answers differ from the values of a model."""
+    terminal.say(f"""
+{documents} documents have answers that differ from the values of their model, the most certain first:
+  layoutray review {queue}    # choose which value is right
+  layoutray train {" ".join(folders)} {queue} --out NEW_FOLDER    # train on the chosen ones""")
+
+
 def _row(name: str, measured: FieldEvaluation) -> Sequence[object]:
     documents = measured.documents
     score = measured.scores.normal.get(name)
