@@ -113,6 +113,8 @@ MORE_OF_RAY = {("ray", "train"), ("ray", "serve")}
 """Requirements that add only extras of Ray to those of another group."""
 
 LATER = {
+    ("layoutray.cli.ingest", "layoutray.prepare.truth_check"): "for labelled data, whose labels train",
+    ("layoutray.cli.shared.ingest_summary", "layoutray.prepare.truth_check"): "a type",
     ("layoutray.cluster.connect", "layoutray.devices"): "to count GPUs, by verbs that use them",
     ("layoutray.document.filters", "py3langid"): "by `encode`, for a recipe that filters languages",
     ("layoutray.document.word_graph", "scipy"): "by `encode` and models, for an encoder that uses the graph",

@@ -39,7 +39,7 @@ def _show_plan(recipe: str, overrides: Sequence[str], pages: Sequence[str], out:
 
     loaded = recipes.load(recipe, overrides)
     folders, folder = _checked(pages, out)
-    counts, _ = count_pages([DataSet(one) for one in folders])
+    counts, _, _ = count_pages([DataSet(one) for one in folders])
     return terminal.show_plan(loaded, {"pages from": pages, "examples to": folder, "pages": dict(counts)})
 
 
@@ -126,6 +126,8 @@ def summarise(card: "Card", training_recipe: "Recipe", out: str) -> None:
         terminal.say(
             f"{sum(card.filtered.values())} of {sum(card.pages.values())} pages do not pass the filters: {reasons}"
         )
+    if card.superseded:
+        terminal.say(f"{card.superseded} pages are left out: a later folder has their documents, too")
     if card.dead:
         terminal.say(f"{card.dead} pages could not be encoded: {see}")
     if card.missing:

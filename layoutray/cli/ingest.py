@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,10 @@ from layoutray.cli.verbs import needs_extra
 
 if TYPE_CHECKING:
     from layoutray.prepare.manifest import Manifest
+    from layoutray.prepare.truth_check import TruthCheck
 
+_MOST_CHECKED = 500
+"""Documents whose labels are checked: enough to see that labels are wrong, in seconds."""
 
 _OPTIONS = {
     "recipe": options.recipe("ingest"),
@@ -100,9 +104,32 @@ def ingest(
 
     with working_on(folder), ProgressDisplay() as progress:
         manifest = on_ray.ingest(root, folder, loaded, limit=limit, workers=workers, progress=progress)
+        check = _check_truth(folder)
+        if check:
+            manifest = replace(manifest, truth=check.counts())
+            manifest.write(folder)
     ingest_summary.show(manifest, str(out))
+    if check:
+        ingest_summary.show_truth(check, str(out))
     ingest_summary.check_dead_rate(manifest, max_dead_rate, str(out))
     return manifest
+
+
+def _check_truth(folder: str) -> "TruthCheck | None":
+    """Check the labels of the first documents of a data set; None if there are none."""
+    from layoutray.prepare.whole_documents import labelled_ids
+    from layoutray.store.data_set import DataSet
+
+    data_set = DataSet(folder)
+    doc_ids = labelled_ids(data_set, _MOST_CHECKED)
+    if not doc_ids:
+        return None
+    try:
+        from layoutray.prepare.truth_check import check_truth
+    except ModuleNotFoundError as error:
+        terminal.say(f"the labels are not checked, as {error.name} is missing: pip install 'layoutray[train]'")
+        return None
+    return check_truth(data_set, doc_ids)
 
 
 def _show_plan(given: dict[str, Any], sample: int, price: float | None) -> int:

@@ -17,12 +17,13 @@ from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import option
 from layoutray.errors import InputError
 from layoutray.readers.own.reviewed import REVIEW_FILE
+from layoutray.review import queue
 from layoutray.review.answered_folder import answered_documents
 from layoutray.review.app import add_review_page
 from layoutray.review.sessions import Authenticator, Sessions
 from layoutray.review.store import ReviewStore
 from layoutray.store import sources
-from layoutray.store.answer_set import pages_folder
+from layoutray.store.answer_set import AnswerSet, pages_folder
 
 _HOST = "127.0.0.1"
 
@@ -32,7 +33,9 @@ class ReviewOptions:
     """Options of `layoutray review`."""
 
     answers: Path = option(
-        type=checked.local_folder, help=f"local folder written by `layoutray predict`; gets {REVIEW_FILE}"
+        type=checked.local_folder,
+        help=f"local folder written by `layoutray predict`, which gets {REVIEW_FILE}; or `disagreements` of `layoutray "
+        "train`",
     )
     pages: str | None = option(
         "--pages", metavar="FOLDER", help="pages that were answered, if `predict` did not read them from files itself"
@@ -57,11 +60,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("review", arguments, ReviewOptions)
     folder = str(chosen.answers)
     pages = sources.absolute(chosen.pages or pages_folder(folder))
-    documents = answered_documents(folder, pages, chosen.order)
+    documents = answered_documents(folder, pages, chosen.order) if not _has_queue(chosen.answers) else iter(())
     first = [*islice(documents, 1)]  # a folder without answers is refused before anything is written into it
     _check_port(chosen.port)
     store = ReviewStore.open(str(chosen.answers / REVIEW_FILE), sample=chosen.sample)
-    count = sum(1 for document in chain(first, documents) if store.add(document))
+    for document in chain(first, documents):
+        store.add(document)
+    _, count = queue.listed(store, queue.Filter(), 0, 1)
     url = f"http://{_HOST}:{chosen.port}"
     terminal.say(f"{count} documents; review them at {url}; corrections go to {chosen.answers / REVIEW_FILE}")
     if chosen.open:
@@ -71,6 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     store.close()
     terminal.say("stopped")
     return 0
+
+
+def _has_queue(folder: Path) -> bool:
+    """Whether only the review file has documents, as `train` writes those whose answers differ from their values."""
+    return (folder / REVIEW_FILE).exists() and not sources.exists(AnswerSet(str(folder)).lines)
 
 
 def _check_port(port: int) -> None:

@@ -7,6 +7,7 @@ trainings/*/    for each set of documents and options:
     examples/       windows of tokens (`encode`)
     folds/          models that have not seen some of the documents, which measure them
     trained/        the model of all documents
+disagreements/  documents whose answers differ from the values that a large model has stated, for the review page
 model/          the newest of these models, with thresholds: the result
 """
 
@@ -32,13 +33,17 @@ from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError
 from layoutray.evaluation.acceptance import Goal, choose_thresholds, with_thresholds
 from layoutray.evaluation.cross_validation import cross_validate
+from layoutray.evaluation.disagreements import disagreements
 from layoutray.evaluation.evaluate import FieldEvaluation
+from layoutray.evaluation.model_labels import ModelLabels
 from layoutray.prepare.infer_fields import InferredFields, infer_fields
 from layoutray.prepare.whole_documents import read_documents
 from layoutray.readers import labelled_folder
+from layoutray.readers.own.reviewed import REVIEW_FILE
 from layoutray.recipe import recipes
 from layoutray.recipe.ingest import IngestRecipe, load_ingest
 from layoutray.recipe.recipes import Recipe
+from layoutray.review.store import ReviewStore
 from layoutray.store import job as owned
 from layoutray.store import shards, sources
 from layoutray.store.data_set import DataSet
@@ -48,6 +53,7 @@ from layoutray.tracking.runs import Run
 from layoutray.training.job import Job
 
 _STEPS = 6
+_QUEUE = "disagreements"
 _GOAL = Goal(precision=0.95, risk=0.1)
 """Of the answers that are accepted without a look."""
 _TYPES = get_args(FieldType.__dataclass_fields__["type"].type)
@@ -147,7 +153,7 @@ def _train(chosen: TrainFolderOptions) -> TrainedFolder:
     out = output_folder.usable(chosen.out)
     recipes.load(RECIPE, _overrides(chosen, of_ingest=False))
     for reader in readers:
-        load_ingest(_ingest_recipe(reader), _overrides(chosen, of_ingest=True))
+        load_ingest(_ingest_recipe(reader), _ingest_keys(reader, chosen))
     tracked_training.check_tracking(chosen.tracking_uri, name)
     init = tracked_training.starting_checkpoints(chosen.init or [start.NAME], chosen.tracking_uri)
     of_start = checkpoint.load(registered.fetch(init[0], chosen.tracking_uri)).recipe
@@ -164,8 +170,11 @@ def _train(chosen: TrainFolderOptions) -> TrainedFolder:
         with parent.failed_on_error():
             trials.train_every(planned.trials, trials.check(planned.trials), parent, training)
             _say_step(4, "measure: each document is answered by a model that has not seen it")
-            measured = _answers(planned.parts, chosen)
-            by_half = _answers(planned.halves, chosen) if planned.halves else None
+            labels = ModelLabels.of(_pages(chosen), fields.types)
+            answered = _answers(planned.parts, chosen)
+            measured = labels.known(answered)
+            differing = _write_queue(answered, labels, sources.name(training.out), chosen)
+            by_half = labels.known(_answers(planned.halves, chosen)) if planned.halves else None
             _say_step(5, "choose from which confidence answers need no look")
             model = _with_thresholds(planned.whole.job, measured, parent, chosen)
             _say_step(6, f"register the model as {name}")
@@ -173,8 +182,11 @@ def _train(chosen: TrainFolderOptions) -> TrainedFolder:
             tracked_training.register(parent, name)
         parent.finish()
     field_report.show(measured, planned.whole.job)
+    field_report.show_model_labels(labels, measured)
     field_report.show_gain(by_half and field_report.gain(measured, by_half, planned.schedule))
     field_report.show_next_steps(chosen.out, name)
+    if differing:
+        field_report.show_queue(differing, chosen.folders, _place(chosen, _QUEUE))
     return TrainedFolder(checkpoint=sources.absolute(model), model=name, metrics=measured.metrics())
 
 
@@ -194,9 +206,9 @@ def _pages(chosen: TrainFolderOptions) -> list[str]:
 
 def _read(readers: Sequence[str], wanted: Mapping[str, str], chosen: TrainFolderOptions) -> InferredFields:
     """Ingest the documents; all are in split train. Returns their fields."""
-    assignments = ["dev_share=0.0", "test_share=0.0", "measured=none", *_overrides(chosen, of_ingest=True)]
+    assignments = ["dev_share=0.0", "test_share=0.0", "measured=none"]
     for reader, folder, pages in zip(readers, chosen.folders, _pages(chosen), strict=True):
-        ingest.ingest(_ingest_recipe(reader), folder, pages, overrides=assignments)
+        ingest.ingest(_ingest_recipe(reader), folder, pages, overrides=[*assignments, *_ingest_keys(reader, chosen)])
     fields = infer_fields(read_documents([*map(DataSet, _pages(chosen))]), wanted)
     field_report.show_fields(fields)
     return fields
@@ -231,6 +243,26 @@ def _answers(parts: Sequence[Part], chosen: TrainFolderOptions) -> FieldEvaluati
     return cross_validate(_pages(chosen), {str(part.trial.job.out): part.held_out for part in parts})
 
 
+def _write_queue(answered: FieldEvaluation, labels: ModelLabels, training: str, chosen: TrainFolderOptions) -> int:
+    """Write the documents whose answers differ from the values of a model as a review. Returns their number.
+
+    Args:
+        training: name of the folder of this training.
+    """
+    differing = disagreements(_pages(chosen), answered, labels, (chosen.name, training))
+    folder = sources.local_path(sources.absolute(_place(chosen, _QUEUE)))
+    if differing and folder is None:
+        terminal.say(f"{len(differing)} documents differ from their values; to review them, give a local --out")
+    if not differing or folder is None:
+        return 0
+    folder.mkdir(exist_ok=True)
+    store = ReviewStore.open(str(folder / REVIEW_FILE))
+    for document in differing:
+        store.add(document)
+    store.close()
+    return len(differing)
+
+
 def _with_thresholds(whole: Job, measured: FieldEvaluation, parent: Run, chosen: TrainFolderOptions) -> str:
     """The folder of the model of all documents, with thresholds and metrics of the answers that were measured."""
     loaded, out = checkpoint.load(whole.out), _place(chosen, "model")
@@ -252,6 +284,12 @@ def _overrides(chosen: TrainFolderOptions, *, of_ingest: bool) -> list[str]:
     """The assignments of `--set` to keys of ingest recipes, or the others, which are of the training recipe."""
     keys = {one.name for one in dataclasses.fields(IngestRecipe)}
     return [one for one in chosen.overrides if (re.split(r"[.=]", one.strip())[0] in keys) == of_ingest]
+
+
+def _ingest_keys(reader: str, chosen: TrainFolderOptions) -> list[str]:
+    """The assignments of `--set` to keys of the ingest recipe of a reader. `from_model` is of tables of values only."""
+    given = _overrides(chosen, of_ingest=True)
+    return given if reader == "values" else [one for one in given if not one.strip().startswith("from_model")]
 
 
 def _wanted(text: str) -> dict[str, str]:

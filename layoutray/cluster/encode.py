@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 import ray
 
@@ -27,7 +28,8 @@ from layoutray.prepare import record_codecs
 from layoutray.prepare.encode import Encoder, labels_for, vocabulary_for
 from layoutray.prepare.encode_output import EncodeOutput
 from layoutray.prepare.field_truth import count_values
-from layoutray.prepare.pieces import Piece, PieceCounts, card_of, check_examples, encode_piece, pieces_of
+from layoutray.prepare.pieces import Piece, PieceCounts, Run, card_of, check_examples, encode_piece, pieces_of
+from layoutray.prepare.whole_documents import last_data_sets
 from layoutray.recipe.recipes import Recipe
 from layoutray.store import shards, sources
 from layoutray.store.card import Card
@@ -73,10 +75,11 @@ def encode(
             f"[filters] refuse single pages, but task {recipe.task.name} reads whole documents; remove [filters]"
         )
     data_sets = tuple(map(DataSet, folders))
-    splits, lengths = count_pages(data_sets)
+    splits, runs, superseded = count_pages(data_sets)
     if not splits["train"]:
         raise InputError(f"no page of {', '.join(folders)} is in train; set dev_share and test_share when ingesting")
     output = EncodeOutput(out)
+    lengths = {uri: sum(end - start for start, end in of_shard) for uri, of_shard in runs.items()}
     identity = _identity(recipe, data_sets, lengths)
     prepared = output.prepared(identity)
     if prepared is None:
@@ -94,8 +97,8 @@ def encode(
     )
     workers = workers or num_workers()
     arguments = {"encoder": encoder, "filters": recipe.filters, "output": output}
-    pieces = _encode_pieces(arguments, lengths, workers, progress)
-    card = card_of(encoder, pieces, prepared["values"])
+    pieces = _encode_pieces(arguments, runs, workers, progress)
+    card = card_of(encoder, pieces, prepared["values"], superseded)
     check_examples(card, out)
     _write_files(output, pieces, workers, progress)
     card.write(out)
@@ -109,15 +112,22 @@ def encoding_settings(recipe: Recipe) -> dict[str, Any]:
     return {key: settings[key] for key in ("task", "tokenizer", "filters", "max_length")}
 
 
-def count_pages(data_sets: Sequence[DataSet]) -> tuple[Counter[str], dict[str, int]]:
-    """Number of pages of each split, and of each shard by URI."""
-    splits, lengths = Counter[str](), dict[str, int]()
-    for data_set in data_sets:
+def count_pages(data_sets: Sequence[DataSet]) -> tuple[Counter[str], dict[str, list[Run]], int]:
+    """Number of pages of each split, the runs of their rows in each shard by URI, and the number of other pages.
+
+    The others are those of documents that a later data set has, too.
+    """
+    splits, runs, superseded = Counter[str](), dict[str, list[Run]](), 0
+    last = last_data_sets([data_set.scan_pages(["doc_id"]) for data_set in data_sets])
+    for number, data_set in enumerate(data_sets):
         data_set.check()
-        for uri, shard in shards.read_each(data_set.pages, PAGES, ["split"]):
-            splits.update(shard["split"].to_pylist())
-            lengths[uri] = shard.num_rows
-    return splits, lengths
+        for uri, shard in shards.read_each(data_set.pages, PAGES, ["split", "doc_id"]):
+            kept = np.array([last.get(doc_id, number) == number for doc_id in shard["doc_id"].to_pylist()])
+            splits.update(split for split, keep in zip(shard["split"].to_pylist(), kept, strict=True) if keep)
+            bounds = np.flatnonzero(np.diff(kept, prepend=False, append=False)).reshape(-1, 2)
+            runs[uri] = [(start, end) for start, end in bounds.tolist()]
+            superseded += int((~kept).sum())
+    return splits, runs, superseded
 
 
 def _identity(recipe: Recipe, data_sets: Sequence[DataSet], lengths: Mapping[str, int]) -> dict[str, Any]:
@@ -137,13 +147,13 @@ def _prepare(recipe: Recipe, data_sets: Sequence[DataSet], output: EncodeOutput,
 
 
 def _encode_pieces(
-    arguments: dict[str, Any], lengths: Mapping[str, int], workers: int, progress: Callable[[Progress], None]
+    arguments: dict[str, Any], runs: Mapping[str, Sequence[Run]], workers: int, progress: Callable[[Progress], None]
 ) -> list[PieceCounts]:
     """Encode all pages. `arguments` are those of `_PieceWorker`."""
     pieces = SpilledList(_PIECE)
-    pieces.extend(pieces_of(lengths, _PAGES_PER_PIECE))
+    pieces.extend(pieces_of(runs, _PAGES_PER_PIECE))
     encoded: list[PieceCounts] = []
-    done, total = 0, sum(lengths.values())
+    done, total = 0, sum(end - start for of_shard in runs.values() for start, end in of_shard)
     progress(Progress(stage="encode", done=0, total=total))
     workers, deadline = min(workers, len(pieces)), _SLOWEST_PIECE_SECONDS
     for table in map_records(pieces, _PieceWorker, arguments, workers=workers, batch_size=1, deadline=deadline):

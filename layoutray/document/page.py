@@ -108,10 +108,15 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One document with its true field values."""
+    """One document with its true field values.
+
+    Attributes:
+        from_model: name of the model that stated the values; empty if a person or a data set did.
+    """
 
     doc_id: str
     source: str
     split: str
     num_pages: int
     fields: tuple[Field, ...] = ()
+    from_model: str = ""

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from layoutray.errors import InputError
 
 OUTSIDE = "O"
+UNKNOWN = "?"
+"""Tag of a word that may be of an entity or outside, which nobody knows: it has no target in training."""
 
 _PREFIXES = ("B", "I", "E", "S")
 
@@ -17,7 +19,7 @@ Span = tuple[str, int, int]
 
 
 def spans(tags: Sequence[str | None]) -> list[Span]:
-    """Entities in a page's tags, in order. None counts as `O`.
+    """Entities in a page's tags, in order. None and `?` count as `O`.
 
     Lenient like seqeval's default: an `I-` or `E-` without a preceding tag of its type begins an entity; an entity
     without an `E-` ends before the next tag that does not continue it.
@@ -86,12 +88,12 @@ def are_entity_tags(tags: Iterable[str | None]) -> bool:
 
 
 def split_tag(tag: str | None) -> tuple[str, str]:
-    """Prefix (`B`, `I`, `E`, `S` or `O`) and type of a tag. The type of `O` and None is empty.
+    """Prefix (`B`, `I`, `E`, `S` or `O`) and type of a tag. `?` and None are as `O`, whose type is empty.
 
     Raises:
         InputError: when a tag is neither IOB2 nor BIOES.
     """
-    if tag is None or tag == OUTSIDE:
+    if tag in (None, OUTSIDE, UNKNOWN):
         return OUTSIDE, ""
     prefix, dash, kind = tag.partition("-")
     if prefix not in _PREFIXES or not dash or not kind:

@@ -31,6 +31,7 @@ class AnsweredDocument:
 
     expected: Sequence[Field]
     answers: Sequence[FieldAnswer]
+    doc_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,9 @@ def answer_from_entities(
             found[page.doc_id][page.number] = of_page
     return [
         AnsweredDocument(
-            fields, field_answers([one for _, of_page in sorted(found[doc_id].items()) for one in of_page], schema)
+            fields,
+            field_answers([one for _, of_page in sorted(found[doc_id].items()) for one in of_page], schema),
+            doc_id,
         )
         for doc_id, fields in expected.items()
     ]
@@ -137,7 +140,7 @@ def generate_answers(
         for together in document_groups(selection.data_sets, list(expected))
         for (document, pages), text in zip(together, write([pages for _, pages in together]), strict=True)
     }
-    return [AnsweredDocument(fields, answers.get(doc_id, ())) for doc_id, fields in expected.items()]
+    return [AnsweredDocument(fields, answers.get(doc_id, ()), doc_id) for doc_id, fields in expected.items()]
 
 
 def score_fields(documents: Sequence[AnsweredDocument], judged: Sequence[JudgedAnswer], schema: Schema) -> FieldScores:

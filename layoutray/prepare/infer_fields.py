@@ -14,6 +14,8 @@ from layoutray.errors import InputError
 
 _FEWEST_FOR_REQUIRED = 5
 """Documents. That all of fewer documents have a value may be chance."""
+_SHARE_OF_A_MODEL = 0.8
+"""Least share of the values of a field that are of its type if a model stated some: models confuse fields at times."""
 _RECORD = "items"
 """Name of the records that values with a row form."""
 _DATE = re.compile(r"\d\D+\d|\d{8}|[^\W\d]{3}")
@@ -48,7 +50,7 @@ class InferredFields:
 
 
 def infer_fields(documents: Iterable[Document], wanted: Mapping[str, str]) -> InferredFields:
-    """The types of fields: `date` or `amount` if all values are one, else `text`.
+    """The types of fields: `date` or `amount` if all values are one, else `text`; four in five if a model stated some.
 
     A field is `many` if a document has several values, and `required` if all documents have one.
 
@@ -71,9 +73,10 @@ def infer_fields(documents: Iterable[Document], wanted: Mapping[str, str]) -> In
         raise InputError(
             f"no document has a value of {', '.join(unknown)}; the fields are {', '.join(values)}; correct --fields"
         )
+    share = _SHARE_OF_A_MODEL if any(document.from_model for document in labelled) else 1.0
     types: dict[str, FieldType] = {}
     for name in wanted or values:
-        kind = FieldType(type=wanted.get(name) or _type_of([field.value for field in values[name]]))  # pyright: ignore[reportArgumentType]
+        kind = FieldType(type=wanted.get(name) or type_of([one.value for one in values[name]], share))  # pyright: ignore[reportArgumentType]
         many = any(
             contradictory([one for one in document.fields if one.name == name], {name: kind}) for document in labelled
         )
@@ -83,8 +86,10 @@ def infer_fields(documents: Iterable[Document], wanted: Mapping[str, str]) -> In
     return InferredFields(types, having, tuple(sorted(in_rows, key=lambda name: -len(values[name]))))
 
 
-def _type_of(values: Sequence[str]) -> str:
-    if all(_DATE.search(value) and normal_form(value, FieldType(type="date")) for value in values):
+def type_of(values: Sequence[str], share: float) -> str:
+    """The type of a field: `date` or `amount` if at least this share of its values are one, else `text`."""
+    least = share * len(values)
+    if sum(bool(_DATE.search(value) and normal_form(value, FieldType(type="date"))) for value in values) >= least:
         return "date"
-    amounts = all(normal_form(value, FieldType(type="amount")) for value in values)
-    return "amount" if amounts and any(_CENTS.search(value) for value in values) else "text"
+    amounts = [value for value in values if normal_form(value, FieldType(type="amount"))]
+    return "amount" if len(amounts) >= least and any(map(_CENTS.search, amounts)) else "text"

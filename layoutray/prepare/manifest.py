@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import chain
 from typing import Any, Self
 
@@ -64,6 +64,7 @@ class Manifest:
         rows: all PAGES rows in the folder, including those of other sources.
         settings: the recipe.
         settings_hash: see `plan.settings_hash`.
+        truth: of labelled data, counts of the labels that were checked; see `TruthCheck.counts`.
         version: version of layoutray.
         run: the latest run.
     """
@@ -89,6 +90,7 @@ class Manifest:
     settings_hash: str
     version: str
     run: IngestRun
+    truth: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @classmethod
     def read(cls, folder: str) -> Self:

@@ -25,6 +25,9 @@ from layoutray.store.data_set import DEAD_LETTERS_FOLDER
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import SPLITS
 
+Run = tuple[int, int]
+"""First row of a run of rows of a shard, and the row after its last."""
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -46,18 +49,18 @@ class Piece:
         return pa.concat_tables(runs)
 
 
-def pieces_of(lengths: Mapping[str, int], size: int) -> Iterator[Piece]:
+def pieces_of(runs: Mapping[str, Sequence[Run]], size: int) -> Iterator[Piece]:
     """Pieces of `size` pages, the last of at most as many.
 
     Args:
-        lengths: number of rows of each shard, by URI.
+        runs: of each shard, by URI.
     """
     rows: list[dict[str, Any]] = []
     room = size
-    for uri, length in lengths.items():
-        start = 0
-        while start < length:
-            count = min(room, length - start)
+    for uri, first, end in ((uri, *run) for uri, of_shard in runs.items() for run in of_shard):
+        start = first
+        while start < end:
+            count = min(room, end - start)
             rows.append({"shard": uri, "start": start, "rows": count})
             start, room = start + count, room - count
             if not room:
@@ -117,8 +120,8 @@ def encode_piece(piece: Piece, encoder: Encoder, filters: Filters) -> tuple[pa.T
     return examples, letters, counts
 
 
-def card_of(encoder: Encoder, pieces: Sequence[PieceCounts], values: int) -> Card:
-    """The card of all pieces. `values`: expected values in all documents."""
+def card_of(encoder: Encoder, pieces: Sequence[PieceCounts], values: int, superseded: int) -> Card:
+    """The card of all pieces. Of all documents: `values` and `superseded`, see `Card`."""
 
     def total(name: str) -> int:
         return sum(getattr(piece, name) for piece in pieces)
@@ -138,6 +141,7 @@ def card_of(encoder: Encoder, pieces: Sequence[PieceCounts], values: int) -> Car
         dead=total("dead"),
         digest=digest_of(encoder, sum(int(piece.digest, 16) for piece in pieces)),
         values=values,
+        superseded=superseded,
         missing=total("missing"),
         contradictory=total("contradictory"),
         cut=total("cut"),

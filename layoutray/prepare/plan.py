@@ -13,7 +13,7 @@ from layoutray.readers import DocumentRef
 from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store.spilled import JSON, SpilledDict, SpilledList
 
-_NOT_IN_IDENTITY = ("only", "splits", "measured", "pages_per_shard")
+_NOT_IN_IDENTITY = ("only", "splits", "measured", "pages_per_shard", "from_model")
 """Recipe keys that do not change the content of a PAGES row."""
 _SPLITTING = ("dev_share", "test_share", "split_by")
 """Further such keys. The hash has their defaults, as earlier versions had their values in it."""
@@ -71,7 +71,9 @@ def make_plan(
             rank, earlier = _SPLIT_RANK[split], used.get(doc_id)
             if earlier is None or rank < earlier[0]:
                 used[doc_id] = rank, len(readable), result.reference.source
-            reference, document = replace(result.reference, split=split), replace(result.document, split=split)
+            said_by = recipe.from_model if result.document.fields else ""
+            document = replace(result.document, split=split, from_model=said_by)
+            reference = replace(result.reference, split=split)
             readable.append(replace(result, reference=reference, document=document))
     page_tasks, documents, duplicates = SpilledList(PAGE_TASK), SpilledList(DOCUMENT), SpilledList(DUPLICATE)
     settings = settings_hash(recipe)

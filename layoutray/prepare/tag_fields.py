@@ -10,13 +10,16 @@ occurrences of the value are tagged as well.
 If a document has several values of a field that may have one (`many = false`), and their normal forms differ, none of
 them is tagged: which one is right is not known.
 
+If a value was not found, or is one of those that contradict each other, nobody knows which words state the field. Words
+that could, by the field's type, then have the tag `?` instead of `O`: they teach neither the field nor its absence.
+
 A value of a record (`Field.row`) is tagged once, where the other values of its record are near, and its words get the
 record's number as `group` (see `layoutray.prepare.record_places`).
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -26,8 +29,8 @@ from layoutray.document import REVIEWED, Field, Page, Word
 from layoutray.document.contradictions import contradictory
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import MONTHS, NUMBERS, normal_form
+from layoutray.document.tags import OUTSIDE, UNKNOWN, to_iob2
 from layoutray.document.tags import spans as entities_of
-from layoutray.document.tags import to_iob2
 from layoutray.document.value_part import value_part
 from layoutray.prepare.record_places import Span, record_places
 
@@ -47,7 +50,7 @@ class Tagged:
     """Pages with one IOB2 tag per word and the groups of records, and the expected values that were not tagged.
 
     Attributes:
-        missing: values that occur nowhere.
+        missing: values that occur nowhere: OCR has misread them, or whoever stated them was wrong.
         contradictory: values of a field that has several, although it may have one.
     """
 
@@ -97,7 +100,7 @@ def tag_fields(pages: Sequence[Page], fields: Sequence[Field], schema: Mapping[s
     given = [field for field in dict.fromkeys(fields) if field.name in schema]
     unusable = contradictory([field for field in given if (field.name, None) not in settled], schema)
     wanted = [field for field in given if field not in unusable]
-    found = {field: _find(field.value, schema[field.name], [page.words for page in pages]) for field in wanted}
+    found = {field: find_value(field.value, schema[field.name], [page.words for page in pages]) for field in wanted}
     searched = {field: spans for field, spans in found.items() if (field.name, field.row) not in settled}
     placed = record_places({field: spans for field, spans in searched.items() if field.row is not None}, pages)
     missing = tuple(
@@ -110,7 +113,9 @@ def tag_fields(pages: Sequence[Page], fields: Sequence[Field], schema: Mapping[s
         if field.row is None:
             for owned, spans in zip(owners, of_pages, strict=True):
                 owned |= {span: field for span in spans if span not in owned}
-    return Tagged(tuple(map(_tagged, pages, owners, chosen)), missing, unusable)
+    unknown = {schema[field.name].type for field in (*missing, *unusable)}
+    tagged = map(_tagged, pages, owners, chosen)
+    return Tagged(tuple(_with_unknown(page, unknown) for page in tagged), missing, unusable)
 
 
 def _chosen(page: Page, schema: Mapping[str, FieldType]) -> dict[Span, Field]:
@@ -137,7 +142,21 @@ def _tagged(page: Page, owners: Mapping[Span, Field], chosen: Mapping[Span, Fiel
     return replace(page, words=tuple(words))
 
 
-def _find(value: str, field: FieldType, pages: Sequence[Sequence[Word]]) -> list[list[Span]]:
+def _with_unknown(page: Page, types: Collection[str]) -> Page:
+    """The page with the tag `?` for words outside of all entities that could be of a value of one of `types`."""
+
+    def could_be(text: str, name: str) -> bool:
+        pattern = _CANDIDATES.get(name)
+        return pattern is None or bool(pattern.first.search(text) or pattern.last.search(text))
+
+    words = (
+        replace(word, tag=UNKNOWN) if word.tag == OUTSIDE and any(could_be(word.text, name) for name in types) else word
+        for word in page.words
+    )
+    return replace(page, words=tuple(words))
+
+
+def find_value(value: str, field: FieldType, pages: Sequence[Sequence[Word]]) -> list[list[Span]]:
     """Spans of a value on each page."""
     if field.type in _CANDIDATES:
         form = normal_form(value, field)

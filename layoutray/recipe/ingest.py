@@ -29,6 +29,8 @@ class IngestRecipe:
             group go into the same split, because pages of one document may come as several files. Empty: each document
             on its own.
         pages_per_shard: pages that a writer commits together; a killed run loses at most this many per writer.
+        from_model: name of the model, for example a large one behind an API, that stated the values of the documents;
+            empty if a person did, or the data set.
         recognition: settings of OCR.
     """
 
@@ -41,6 +43,7 @@ class IngestRecipe:
     test_share: float = 0.0
     split_by: str = ""
     pages_per_shard: int = 64
+    from_model: str = ""
     recognition: Recognition = field(default_factory=Recognition)
 
     def __post_init__(self) -> None:
@@ -57,6 +60,8 @@ class IngestRecipe:
                 )
         if self.pages_per_shard < 1:
             raise RecipeError(f"pages_per_shard is {self.pages_per_shard}; it must be at least 1")
+        if self.from_model and self.reader == "reviewed":
+            raise RecipeError(f"from_model is {self.from_model!r}; values of reviewed documents are those of a person")
         if self.split_by and _groups(self.split_by) != 1:
             raise RecipeError(
                 f"split_by is {self.split_by!r}; "

@@ -82,7 +82,7 @@ def shown_review(review: Review) -> dict[str, Any]:
 
 def _said(said: Prediction) -> dict[str, Any]:
     """What the model has said about a value."""
-    names = ("name", "text", "value", "accepted", "sampled", "needs_look", "page", "words", "polygons")
+    names = ("name", "text", "value", "accepted", "sampled", "needs_look", "page", "words", "polygons", "stated")
     return {name: getattr(said, name) for name in names} | {"confidence": round(said.confidence, 4)}
 
 

@@ -12,6 +12,22 @@ Action = Literal["added", "changed", "confirmed", "reopened", "removed", "restor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """What another model has stated in place of a value that was answered.
+
+    Attributes:
+        by: name of that model.
+        text: empty if it has stated no such value.
+        page, words: where the text is first; None and empty if it stands nowhere.
+    """
+
+    by: str
+    text: str
+    page: int | None
+    words: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """One value as the model has answered it. It never changes.
 
@@ -25,6 +41,7 @@ class Prediction:
         words: indices of its words on the page; empty if the answer does not name them.
         polygons: its regions on the page, each eight numbers in pixels.
         row: `RECORD/PAGE/NUMBER` of the record that it belongs to; empty for a value of the document.
+        stated: what another model has stated instead; None if it agrees, or there is none.
     """
 
     name: str
@@ -37,6 +54,7 @@ class Prediction:
     polygons: tuple[tuple[float, ...], ...]
     row: str = ""
     sampled: bool = False
+    stated: Stated | None = None
 
     @property
     def needs_look(self) -> bool:

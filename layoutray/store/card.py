@@ -23,6 +23,7 @@ class Card:
         pages: pages by split. `filtered` of them were refused by a filter and `dead` could not be encoded.
         examples: examples by split.
         digest: identity of the content: pages, vocabulary and settings.
+        superseded: pages that were left out, because a later data set has their document, too.
         values: expected values of the wanted fields, in all documents.
         missing: values that occur on no page of their document.
         contradictory: values of a field that may have one value in a document and has several.
@@ -39,6 +40,7 @@ class Card:
     examples: dict[str, int]
     dead: int
     digest: str
+    superseded: int = 0
     values: int = 0
     missing: int = 0
     contradictory: int = 0

@@ -85,9 +85,10 @@ def documents_table(documents: Iterable[Document]) -> pa.Table:
 
 
 def documents_of(table: pa.Table) -> Iterator[Document]:
-    """The documents of DOCUMENTS rows, in row order. Fields of earlier versions have no `row`."""
+    """The documents of DOCUMENTS rows, in row order. Rows of earlier versions have no `from_model`, fields no `row`."""
     for row in table.select(DOCUMENTS.names).to_pylist():
-        yield Document(**row | {"fields": tuple(Field(**field) for field in row["fields"])})
+        fields = tuple(Field(**field) for field in row["fields"])
+        yield Document(**row | {"fields": fields, "from_model": row["from_model"] or ""})
 
 
 def dead_letters_table(letters: Iterable[DeadLetter]) -> pa.Table:

@@ -15,6 +15,7 @@ from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS, PAGES
 
 DEAD_LETTERS_FOLDER = "dead_letters"
 """Folder of DEAD_LETTERS shards. A folder of EXAMPLES has one of the same name."""
+TRUTH_SHEET, TRUTH_LIST = "truth.png", "truth.json"
 _MANIFEST = "manifest.json"
 _MIX_SUMMARY = "mix.json"
 
@@ -29,6 +30,7 @@ class DataSet:
     | `documents/` | DOCUMENTS shards: the expected fields of each document; a mix has none |
     | `dead_letters/` | DEAD_LETTERS shards: documents and pages that failed; absent if nothing failed |
     | `opened/` | OPENED shards: files that the next run does not open again if they have not changed |
+    | `truth.json`, `truth.png` | labels that are suspicious or were not found; absent without labels |
     | `manifest.json` | counts of an ingest; written last |
     | `mix.json` | content of a mix; written last |
 
@@ -103,6 +105,12 @@ class DataSet:
 
     def write_manifest(self, data: bytes) -> None:
         shards.write_bytes(data, self.folder, _MANIFEST)
+
+    def write_private(self, data: bytes, name: str) -> None:
+        """Write a file that shows text of documents. On a local disk only its owner may read it."""
+        local = sources.local_path(shards.write_bytes(data, self.folder, name))
+        if local:
+            local.chmod(0o600)
 
     def write_mix_summary(self, data: bytes) -> None:
         shards.write_bytes(data, self.folder, _MIX_SUMMARY)

@@ -20,7 +20,7 @@ from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window, first_pieces
 from layoutray.document import Page
 from layoutray.document.answers import Entity
-from layoutray.document.tags import OUTSIDE, kind_of
+from layoutray.document.tags import OUTSIDE, UNKNOWN, kind_of
 from layoutray.errors import DocumentError, Reason
 from layoutray.metrics import calibration
 from layoutray.tasks import Confidences, Corruption, TaskModel, no_corruption
@@ -52,6 +52,8 @@ class WordLabelling(ABC):
     def targets(self, page: Page, window: Window, labels: Sequence[str]) -> list[int]:
         """See `layoutray.tasks.TagsWords`.
 
+        A word with the tag `?` has no target.
+
         Regions need not cover a page: if `labels` are of regions and any word of the page has a tag, a word without a
         tag has no target.
 
@@ -61,6 +63,7 @@ class WordLabelling(ABC):
         """
         truth = self.true_labels(page)
         index: dict[str | None, int] = {label: number for number, label in enumerate(labels)}
+        index[UNKNOWN] = IGNORED
         if OUTSIDE not in index and any(tag is not None for tag in truth):
             index[None] = IGNORED
         targets = np.full(len(window.word_index), IGNORED)

@@ -17,8 +17,10 @@ from playwright.sync_api import expect
 from layoutray.cli import review
 from layoutray.errors import InputError
 from layoutray.readers import load
+from layoutray.review.store import ReviewStore
 from tests.browser import chromium, opened
 from tests.review.answer_folders import write_answers
+from tests.review.documents import answered
 from tests.review.on_page import saved, type_over
 
 _START_SECONDS = 120
@@ -97,3 +99,14 @@ def test_a_folder_without_answers_is_refused(tmp_path: Path) -> None:
     _, pages = write_answers(tmp_path, ["a"])
     with pytest.raises(InputError, match="holds no jsonl"):
         review.main([pages, "--pages", pages])
+
+
+def test_a_folder_with_a_review_file_alone_is_reviewed(tmp_path: Path) -> None:
+    folder, log_file = tmp_path / "disagreements", tmp_path / "log"
+    folder.mkdir()
+    store = ReviewStore.open(str(folder / "review.db"))
+    store.add(answered("one"))
+    store.close()
+    with reviewing(log_file, str(folder)) as url:
+        assert httpx.get(url).status_code == 200
+    assert "1 documents; review them at" in log_file.read_text()

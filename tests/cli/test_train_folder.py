@@ -1,7 +1,9 @@
 """The verb `train` as a user types it: from a folder of files and values to a registered model."""
 
 import json
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,9 @@ from layoutray import checkpoint
 from layoutray.cli import train_folder
 from layoutray.cli.main import main
 from layoutray.errors import InputError
+from layoutray.review import queue
+from layoutray.review.store import ReviewStore
+from layoutray.store.data_set import DataSet
 from layoutray.tasks import document_fields_of
 from tests.cluster.checkpoints import save_untrained
 from tests.mlflow_store import new_store
@@ -145,3 +150,37 @@ def test_a_dry_run_names_the_reader_and_writes_nothing(here: Path, capsys: pytes
     assert shown["plan"] == {"readers": ["values"], "model": "planned/model"}
     assert shown["recipe"]["train"]["steps"] == 2
     assert not (here / "planned").exists()
+
+
+@pytest.mark.ray
+def test_values_of_a_model_are_measured_as_its_own_and_differing_answers_are_reviewed(
+    here: Path, capsys: pytest.CaptureFixture[str], cluster: None
+) -> None:
+    shutil.copytree(here / "our scans", here / "its values")
+    table = here / "its values/values.csv"
+    table.write_text(table.read_text().replace("0.pdf,total,3.50", "0.pdf,total,99.99"))  # invented
+    asked = ["its values", *call("taught", "--set", "from_model=big")[1:]]
+    assert train_folder.main(asked) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "labels of 6 documents: 11 found (11 on page 1); 7 values stand nowhere in their document" in said
+    assert "1 values that stand nowhere in their document are not counted" in said
+    assert "big stated the values of 6 of these 6 documents, not a person" in said
+    assert "layoutray review taught/disagreements" in said
+    assert {one.from_model for one in DataSet("taught/pages/1").read_documents()} == {"big"}
+    store = ReviewStore.open("taught/disagreements/review.db", create=False)
+    (entry,), _ = queue.listed(store, queue.Filter(state="open"), 0, 10)
+    review = store.review(entry.number)
+    assert review
+    (wrong,) = (one for one in review.said.values() if one.stated)
+    assert (wrong.text, wrong.stated and wrong.stated.text) == ("3.50", "99.99")
+    store.save(entry.number, 0, [replace(one, state="confirmed") for one in review.values], done=True, reviewer="anna")
+    store.close()
+
+    words = ["its values", "taught/disagreements", *call("corrected", "--set", "from_model=big")[1:]]
+    assert train_folder.main(words) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "1 pages are left out: a later folder has their documents, too" in said
+    assert "big stated the values of 5 of these 6 documents" in said
+    (person,) = DataSet("corrected/pages/2").read_documents()
+    assert (person.doc_id, person.from_model) == (entry.doc_id, "")
+    assert [(one.name, one.value) for one in person.fields if one.name == "total"] == [("total", "3.50")]

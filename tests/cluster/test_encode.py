@@ -191,3 +191,19 @@ def test_values_that_contradict_each_other_are_counted_and_listed(tmp_path: Path
     assert (card.values, card.missing, card.contradictory) == (3, 0, 2)
     letters = codec.dead_letters_of(shards.read(str(tmp_path / "out/dead_letters"), DEAD_LETTERS))
     assert [letter.reason for letter in letters] == ["contradictory"] * 2
+
+
+def test_a_document_of_two_data_sets_is_that_of_the_last(tmp_path: Path) -> None:
+    made = pages(5)
+    again = [dataclasses.replace(one, words=one.words[:4]) for one in made[1:4:2]]
+    folders = [write_pages(tmp_path / "a", made), write_pages(tmp_path / "b", again)]
+    card = encode(RECIPE, folders, str(tmp_path / "examples"))
+    assert (card.superseded, card.pages["train"]) == (2, 5)
+    table = example_files.read_table(str(tmp_path / "examples/train"))
+    of_pages = Counter(row["doc_id"] for row in table.to_pylist())
+    assert of_pages.keys() == {one.doc_id for one in made}
+    longest = {
+        one.doc_id: max(0, *(max(row["word_index"]) for row in table.to_pylist() if row["doc_id"] == one.doc_id))
+        for one in made
+    }
+    assert all((longest[one.doc_id] == 3) == (number in (1, 3)) for number, one in enumerate(made))

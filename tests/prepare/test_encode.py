@@ -13,6 +13,8 @@ from layoutray.recipe.recipes import TokenizerRecipe
 from layoutray.store import codec
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import EXAMPLES
+from layoutray.tasks.entities import Entities
+from layoutray.tasks.entities_bioes import EntitiesBioes
 from tests.jobs import page, pages, vocabulary, write_pages
 
 VOCABULARY = vocabulary()
@@ -112,3 +114,20 @@ def test_the_digest_changes_with_pages_settings_and_vocabulary_but_not_with_orde
         digest_of(encoder("masked_lm"), both),
     }
     assert len(others | {digest}) == 4
+
+
+def test_a_word_of_which_nobody_knows_the_tag_has_no_target() -> None:
+    for task in (Entities(), EntitiesBioes()):
+        known = page(1)
+        at = [word.tag for word in known.words].index("O")
+        words = [dataclasses.replace(word, tag="?") if n == at else word for n, word in enumerate(known.words)]
+        labels = task.label_names([[word.tag or "" for word in known.words]])
+        made = dataclasses.replace(encoder(), task=task, labels=labels)
+        rows = [made(table([one]))[0].to_pylist() for one in (known, dataclasses.replace(known, words=tuple(words)))]
+        targets = [
+            [(row["word_index"][n], label) for row in of_one for n, label in enumerate(row["labels"])]
+            for of_one in rows
+        ]
+        changed = [before for before, after in zip(*targets, strict=True) if before != after]
+        assert {word for word, _ in changed} == {at}
+        assert all(label == -100 for word, label in targets[1] if word == at)

@@ -1,5 +1,7 @@
 """Names and types of fields from the values of documents."""
 
+from dataclasses import replace
+
 import pytest
 
 from layoutray import config
@@ -79,3 +81,11 @@ def test_wanted_fields_are_taken_with_their_types_and_no_others() -> None:
 def test_fields_without_values_are_refused(values: list[dict[str, str]], wanted: dict[str, str], message: str) -> None:
     with pytest.raises(InputError, match=message):
         infer_fields(documents(*values), wanted)
+
+
+def test_a_model_may_confuse_one_value_in_five() -> None:
+    made = documents(*({"date": value} for value in ("3/4/2021", "4/4/2021", "5/4/2021", "6/4/2021", "Acme")))
+    assert infer_fields(made, {}).types["date"].type == "text"
+    made[0] = replace(made[0], from_model="big")
+    assert infer_fields(made, {}).types["date"].type == "date"
+    assert infer_fields(made[1:], {}).types["date"].type == "text", "one in four"

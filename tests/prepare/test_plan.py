@@ -3,11 +3,12 @@ import itertools
 from collections import Counter
 from collections.abc import Collection
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutray.document import Document
-from layoutray.errors import DocumentError, Reason
+from layoutray.document import Document, Field
+from layoutray.errors import DocumentError, Reason, RecipeError
 from layoutray.ocr.settings import Recognition
 from layoutray.prepare.discovery import apply_measured_split
 from layoutray.prepare.page_tasks import Duplicate, OpenedDocument, Plan
@@ -171,3 +172,15 @@ def test_a_name_that_does_not_fit_is_split_by_its_bytes() -> None:
     assert splits(planned(*(opened(name, split="") for name in names), recipe=recipe)) == splits(
         planned(*(opened(name, split="") for name in names), recipe=dataclasses.replace(recipe, split_by=""))
     )
+
+
+def test_the_model_that_stated_the_values_is_kept_and_changes_no_page() -> None:
+    recipe = dataclasses.replace(RECIPE, from_model="big")
+    document = opened("a").document
+    assert document
+    labelled = dataclasses.replace(opened("a"), document=dataclasses.replace(document, fields=(Field("total", "9"),)))
+    plan = planned(labelled, opened("b"), recipe=recipe)
+    assert [one.from_model for one in plan.documents] == ["big", ""], "no values, nobody who stated them"
+    assert settings_hash(recipe) == settings_hash(RECIPE)
+    with pytest.raises(RecipeError, match="those of a person"):
+        IngestRecipe(reader="reviewed", from_model="big")

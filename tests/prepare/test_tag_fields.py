@@ -7,7 +7,7 @@ import pytest
 
 from layoutray.document import REVIEWED, Box, Field, Page, Word
 from layoutray.document.field_type import FieldType
-from layoutray.document.tags import OUTSIDE, spans
+from layoutray.document.tags import OUTSIDE, UNKNOWN, spans
 from layoutray.prepare.tag_fields import tag_fields
 from layoutray.readers import load
 from layoutray.readers.annotation import ANNOTATED
@@ -110,7 +110,10 @@ def test_values_that_stand_nowhere_are_told(value: str) -> None:
     for field in (NAME, DATE, AMOUNT, TERM):
         tagged = tag_fields([page("nothing of 2013 here"), page("")], [Field("f", value)], {"f": field})
         assert tagged.missing == (Field("f", value),)
-        assert [word.tag for one in tagged.pages for word in one.words] == [OUTSIDE] * 4
+        # Nobody knows which words state the value, so those that could be of its type are not outside of it.
+        could_be = [True] * 4 if field is NAME else [word == "2013" for word in ("nothing", "of", "2013", "here")]
+        expected = [UNKNOWN if could else OUTSIDE for could in could_be]
+        assert [word.tag for one in tagged.pages for word in one.words] == expected
 
 
 def test_only_wanted_fields_are_tagged_and_longer_ones_win() -> None:
@@ -164,7 +167,7 @@ def test_values_that_contradict_each_other_are_not_tagged() -> None:
     totals = (Field("total", "12.00"), Field("total", "7.50"))
     date, schema = Field("date", "2020-01-02"), {"total": AMOUNT, "date": DATE}
     tagged = tag_fields([page("2020-01-02 subtotal 7.50 total 12.00")], (*totals, date), schema)
-    assert [word.tag for word in tagged.pages[0].words] == ["B-date", *[OUTSIDE] * 4]
+    assert [word.tag for word in tagged.pages[0].words] == ["B-date", OUTSIDE, UNKNOWN, OUTSIDE, UNKNOWN]
     assert (tagged.contradictory, tagged.missing) == (totals, ())
 
 

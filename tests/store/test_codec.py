@@ -1,5 +1,6 @@
 import time
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 from layoutray.document import Box, Document, Field, Page, Word
 from layoutray.document.answers import Answer, DocumentFields, Entity, FieldAnswer, Record, Region
 from layoutray.errors import DocumentError, Reason
-from layoutray.store import codec
+from layoutray.store import codec, shards
+from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import ANSWERS, DEAD_LETTERS, DOCUMENTS, FIELDS, PAGES
 from tests.store.pages import page, word
@@ -90,11 +92,18 @@ def test_documents_come_back_as_they_were() -> None:
         Document(
             doc_id="a", source="a.png", split="train", num_pages=2, fields=(Field("total", "9.00"), Field("date", ""))
         ),
-        Document(doc_id="b", source="ä", split="", num_pages=0),
+        Document(doc_id="b", source="ä", split="", num_pages=0, from_model="big"),
     ]
     table = codec.documents_table(documents)
     assert table.schema.equals(DOCUMENTS, check_metadata=True)
     assert list(codec.documents_of(table)) == documents
+
+
+def test_documents_of_earlier_versions_do_not_say_which_model_stated_their_values(tmp_path: Path) -> None:
+    document = Document(doc_id="a", source="a", split="train", num_pages=1, fields=(Field("total", "9"),))
+    written = DataSet(str(tmp_path))
+    shards.write(codec.documents_table([document]).drop_columns("from_model"), written.documents, "part.parquet")
+    assert [*written.read_documents()] == [document]
 
 
 def test_dead_letters_say_where_and_why() -> None:

@@ -9,6 +9,7 @@ from layoutray.evaluation.cross_validation import measurement_of
 from layoutray.evaluation.evaluate import FieldEvaluation
 from layoutray.evaluation.fields import AnsweredDocument, Schema
 from layoutray.evaluation.measurement import estimate
+from layoutray.evaluation.model_labels import ModelLabels
 from layoutray.metrics.acceptance import fewest_answers
 from layoutray.metrics.bootstrap import Estimate
 from layoutray.prepare.infer_fields import InferredFields
@@ -43,6 +44,20 @@ def show(measured: FieldEvaluation, whole: Job) -> None:
     )
     if not f1.value:
         terminal.say(_why_nothing(whole))
+
+
+def show_model_labels(labels: ModelLabels, measured: FieldEvaluation) -> None:
+    """Say what the scores mean where a model stated the values."""
+    names = [labels.stated_by[one.doc_id] for one in measured.documents if one.doc_id in labels.stated_by]
+    if not names:
+        return
+    who = " and ".join(dict.fromkeys(names))
+    lost = sum(len(labels.not_found.get(one.doc_id, ())) for one in measured.documents)
+    terminal.say(
+        f"{who} stated the values of {len(names)} of these {len(measured.documents)} documents, not a person: for "
+        f"them, the scores and thresholds say how far the model agrees with {who}; {lost} values that stand nowhere "
+        "in their document are not counted, and not learned"
+    )
 
 
 def gain(measured: FieldEvaluation, by_half: FieldEvaluation, planned: Schedule) -> Estimate:
@@ -89,6 +104,14 @@ the model is models:/{name}@candidate, and {out}/model; what to do next:
   layoutray train FOLDER {out}/answers --out NEW_FOLDER            # train on what was corrected, too
   layoutray select {out}/model {out}/answers --count 20 --out {out}/next    # which of them to label next
   layoutray serve models:/{name}@candidate                         # answer over HTTP""")
+
+
+def show_queue(documents: int, folders: Sequence[str], queue: str) -> None:
+    """Say how to review the documents whose answers differ from the values of a model."""
+    terminal.say(f"""
+{documents} documents have answers that differ from the values of their model, the most certain first:
+  layoutray review {queue}    # choose which value is right
+  layoutray train {" ".join(folders)} {queue} --out NEW_FOLDER    # train on the chosen ones""")
 
 
 def _row(name: str, measured: FieldEvaluation) -> Sequence[object]:

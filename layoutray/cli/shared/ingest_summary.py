@@ -1,8 +1,18 @@
 """The summary of an ingest at the terminal, and the check of its share of dead pages."""
 
+from typing import TYPE_CHECKING
+
 from layoutray.cli.shared import terminal
 from layoutray.errors import LayoutrayError
 from layoutray.prepare.manifest import Manifest
+from layoutray.store import sources
+from layoutray.store.data_set import TRUTH_LIST, TRUTH_SHEET
+
+if TYPE_CHECKING:
+    from layoutray.prepare.truth_check import TruthCheck
+
+_MOST_PAGES = 5
+"""Page numbers of which the labels are counted at the terminal."""
 
 
 def show(manifest: Manifest, out: str) -> None:
@@ -31,6 +41,22 @@ def show(manifest: Manifest, out: str) -> None:
     done = f"{run.pages} pages done in {run.seconds:.1f} s ({run.pages_per_second:.2f} pages/s)"
     done_before = f", {earlier} done before" if earlier else ""
     terminal.say(f"{done if run.pages else 'nothing left to do'}{done_before}; written to {out}")
+
+
+def show_truth(check: "TruthCheck", out: str) -> None:
+    """Say how many labels were found where, and which are the most suspicious; not what they say."""
+    counts = check.counts()
+    pages = ", ".join(f"{count} on page {number}" for number, count in [*counts["pages"].items()][:_MOST_PAGES])
+    lost = f"; {counts['not_found']} values stand nowhere in their document" if check.not_found else ""
+    terminal.say(f"labels of {check.documents} documents: {len(check.found)} found ({pages}){lost}")
+    rows = [
+        (one.name, sources.name(one.source), one.places[0].page.number, "; ".join(one.reasons) or "nothing suspicious")
+        for one in check.suspicious
+    ]
+    if rows:
+        terminal.show_table("Most suspicious labels", ("label", "document", "page", "why"), rows)
+    sheet = f"look at {sources.join(out, TRUTH_SHEET)}; " if check.has_sheet else ""
+    terminal.say(f"{sheet}all that are suspicious or were not found: {sources.join(out, TRUTH_LIST)}")
 
 
 def check_dead_rate(manifest: Manifest, limit: float | None, out: str) -> None:

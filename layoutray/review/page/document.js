@@ -95,6 +95,7 @@ class DocumentView {
       up: () => panel.step(-1),
       edit: () => current() && panel.edit(panel.current),
       words: () => current() && this.#choose(panel.current),
+      take: () => this.review.said[panel.current]?.stated?.text && this.#take(panel.current),
       remove: () =>
         current() && this.#act({ name: current().state === "removed" ? "restore" : "remove", id: panel.current }),
       undo: () => review.undo(),
@@ -116,6 +117,7 @@ class DocumentView {
 
   #act({ name, id, text, value, row }) {
     if (name === "confirm") this.#confirm(id);
+    else if (name === "take") this.#take(id);
     else if (name === "edit") this.panel.edit(id);
     else if (name === "words") this.#choose(id);
     else if (name === "type") this.review.set(id, { text });
@@ -153,6 +155,13 @@ class DocumentView {
       this.side.querySelector(".finish").focus();
       announce("No value needs a look. Enter finishes the document.");
     }
+  }
+
+  /** Take over what another model has stated. */
+  #take(id) {
+    const { text, page, words } = this.review.said[id].stated;
+    this.review.set(id, { text, page, words });
+    this.panel.focus(this.panel.nextOpen() || id);
   }
 
   /** Choose the words of a value on the page. */

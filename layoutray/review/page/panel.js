@@ -137,6 +137,7 @@ export class Panel extends EventTarget {
       quoted(value.name, { class: "name" }),
       quoted(value.text || "no text", { class: value.text ? "text" : "text missing" }),
       changed ? element("span", { class: "was" }, "read as ", quoted(said.text)) : "",
+      said?.stated ? element("span", { class: "was stated" }, ...statedText(said.stated)) : "",
       said ? confidence(said) : "",
       element(
         "span",
@@ -179,6 +180,9 @@ export class Panel extends EventTarget {
         ? [button("Restore", act("restore"), label("Restore"))]
         : [
             button("Confirm", act("confirm"), { ...label("Confirm"), disabled: value.state === "confirmed" }),
+            this.review.said[value.id]?.stated?.text
+              ? button("Take", act("take"), label(`Take the value of ${visible(this.review.said[value.id].stated.by)} for`))
+              : "",
             button("Type", act("edit"), label("Type over")),
             button("Words", act("words"), label("Choose the words of")),
             button("Remove", act("remove"), label("Remove")),
@@ -284,6 +288,11 @@ export class Panel extends EventTarget {
 /** The name of the record in `NAME/PAGE/NUMBER`. */
 function nameOfRow(row) {
   return row.split("/").slice(0, -2).join("/");
+}
+
+/** What another model has stated in place of a value. */
+function statedText({ by, text }) {
+  return [quoted(by), text ? ": " : ": no such value", text ? quoted(text) : ""];
 }
 
 function confidence({ confidence: share, accepted }) {
