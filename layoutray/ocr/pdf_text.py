@@ -8,12 +8,14 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from layoutray.document import Box, Word
 from layoutray.document.geometry import smallest_around
+from layoutray.ocr.pdf import PdfPage, Sides, page_box
 from layoutray.ocr.settings import Recognition
 
 _MOSTLY_PICTURES = 0.5  # share of the page
@@ -22,11 +24,10 @@ _UNDECODABLE = 0.1  # share of characters
 _SOFT_HYPHEN = 2  # PDFium's code for a hyphen at the end of a line
 _PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0x10FFFF))
 _REPLACEMENT = 0xFFFD
-_RESOLUTION = 1_000_000  # PDFium maps to integers; a millionth of a page is finer than any pixel
 _MIN_AREA = 0.001  # share of the page; smaller pictures (bullets) hide no text, but scans may consist of strips
 
-_ToPageBox = Callable[[float, float, float, float], Box | None]
-"""Maps (left, bottom, right, top) in PDF coordinates to a box relative to the shown page; None outside the page."""
+_ToPageBox = Callable[[Sides], Box | None]
+"""Maps sides in PDF coordinates to a box relative to the shown page; None outside the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,21 +53,21 @@ class _Character:
     code: int
     index: int
     undecodable: bool
-    sides: tuple[float, float, float, float] | None
+    sides: Sides | None
 
 
 _TextWord = tuple[Word, int]
 """A word of the text layer, and the index of its first character."""
 
 
-def read(page: pdfium.PdfPage) -> TextLayer:
+def read(page: PdfPage) -> TextLayer:
     """The text layer of a page. Words are in the layer's order; boxes are relative to the cropped and rotated page."""
-    with closing(page.get_textpage()) as text:
-        to_page_box = _page_box_mapping(page)
+    with closing(page.merged.get_textpage()) as text:
+        to_page_box = partial(page_box, page.merged)
         characters = list(_characters(text))
         words = list(_split_words(characters, to_page_box))
         # In the order in which they are painted.
-        objects = list(page.get_objects((pdfium_c.FPDF_PAGEOBJ_TEXT, pdfium_c.FPDF_PAGEOBJ_IMAGE)))
+        objects = list(page.merged.get_objects((pdfium_c.FPDF_PAGEOBJ_TEXT, pdfium_c.FPDF_PAGEOBJ_IMAGE)))
         pictures = dict(_pictures(objects, to_page_box))
         num_hidden = sum(_hidden(text, objects, words, pictures)) if words else 0
     printed = [character for character in characters if not chr(character.code).isspace()]
@@ -148,7 +149,7 @@ def _join_word(word: list[_Character], line: int, to_page_box: _ToPageBox) -> It
     if not sides:
         return
     lefts, bottoms, rights, tops = zip(*sides, strict=True)
-    box = to_page_box(min(lefts), min(bottoms), max(rights), max(tops))
+    box = to_page_box((min(lefts), min(bottoms), max(rights), max(tops)))
     if box is not None:
         text = "".join("-" if character.code == _SOFT_HYPHEN else chr(character.code) for character in word)
         yield Word(text=text.replace("\0", chr(_REPLACEMENT)), box=box, line=line), word[0].index
@@ -200,24 +201,6 @@ def _pictures(objects: list[pdfium.PdfObject], to_page_box: _ToPageBox) -> Itera
                 corners = [matrix.on_point(*corner) for corner in corners]
                 container = container.container
             xs, ys = zip(*corners, strict=True)
-            box = to_page_box(min(xs), min(ys), max(xs), max(ys))
+            box = to_page_box((min(xs), min(ys), max(xs), max(ys)))
             if box is not None and box.area > _MIN_AREA:
                 yield rank, box
-
-
-def _page_box_mapping(page: pdfium.PdfPage) -> _ToPageBox:
-    """The mapping from PDF coordinates to the cropped and rotated page."""
-    x, y = ctypes.c_int(), ctypes.c_int()
-
-    def point(across: float, up: float) -> tuple[float, float]:
-        pdfium_c.FPDF_PageToDevice(page, 0, 0, _RESOLUTION, _RESOLUTION, 0, across, up, x, y)
-        return x.value / _RESOLUTION, y.value / _RESOLUTION
-
-    def to_page_box(left: float, bottom: float, right: float, top: float) -> Box | None:
-        (xa, ya), (xb, yb) = point(left, bottom), point(right, top)
-        x0, x1, y0, y1 = min(xa, xb), max(xa, xb), min(ya, yb), max(ya, yb)
-        if x1 <= 0 or x0 >= 1 or y1 <= 0 or y0 >= 1 or (x0 == x1 and y0 == y1):
-            return None
-        return Box(max(x0, 0.0), max(y0, 0.0), min(x1, 1.0), min(y1, 1.0))
-
-    return to_page_box

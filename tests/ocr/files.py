@@ -92,22 +92,35 @@ def _assembled(objects: dict[int, bytes], trailer_entries: str) -> bytes:
     )
 
 
-def pdf_form(printed: str, filled_in: str) -> bytes:
-    """A one-page PDF form: `printed` is the page's content, `filled_in` the value of its only field."""
-    appearance = "/DA (/F 24 Tf 0 g) /F 4 /Rect [200 500 500 540] /P 4 0 R /AP << /N 7 0 R >>"
-    field = f"/FT /Tx /T (name) /V ({filled_in}) {appearance}"
+def pdf_form(
+    printed: str,
+    filled_in: str,
+    *,
+    form: str = "/AcroForm << /Fields [6 0 R] /DR << /Font << /F 5 0 R >> >> >>",
+    kind: str = "/Subtype /Widget /FT /Tx /T (name)",
+    flags: int = 4,
+    inherited: str = "",
+) -> bytes:
+    """A one-page PDF form: `printed` is the page's content, `filled_in` the value of its only field.
+
+    Args:
+        form: the catalog's entry; empty: the document has no form.
+        kind: what the annotation is.
+        flags: of the annotation: 2 hidden, 4 printed, 32 not shown on screen.
+        inherited: what the page inherits (`/Resources`, `/MediaBox`, `/CropBox`, `/Rotate`); its own otherwise.
+    """
     fonts = "/Resources << /Font << /F 5 0 R >> >>"
+    own = " ".join(entry for entry in (fonts, "/MediaBox [0 0 600 800]") if entry.split()[0] not in inherited)
+    field = f"{kind} /V ({filled_in}) /DA (/F 24 Tf 0 g) /F {flags} /Rect [200 500 500 540] /P 4 0 R /AP << /N 7 0 R >>"
     appearance = f"/Tx BMC BT /F 24 Tf 4 10 Td ({filled_in}) Tj ET EMC".encode()
     return _assembled(
         {
-            1: b"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [6 0 R] /DR << /Font << /F 5 0 R >> >> >> >>",
-            2: b"<< /Type /Pages /Count 1 /Kids [4 0 R] >>",
+            1: f"<< /Type /Catalog /Pages 2 0 R {form} >>".encode(),
+            2: f"<< /Type /Pages /Count 1 /Kids [4 0 R] {inherited} >>".encode(),
             3: _stream("", typed(printed, x=60, y=700).encode()),
-            4: (
-                f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 3 0 R /Annots [6 0 R] {fonts} >>"
-            ).encode(),
-            5: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-            6: f"<< /Type /Annot /Subtype /Widget {field} >>".encode(),
+            4: f"<< /Type /Page /Parent 2 0 R /Contents 3 0 R /Annots [6 0 R] {own} >>".encode(),
+            5: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding << /Differences [65 /Eacute] >> >>",
+            6: f"<< /Type /Annot {field} >>".encode(),
             7: _stream(f"/Type /XObject /Subtype /Form /BBox [0 0 300 40] {fonts}", appearance),
         },
         "",

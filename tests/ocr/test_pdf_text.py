@@ -125,6 +125,44 @@ def test_what_was_typed_into_a_form_is_part_of_the_page() -> None:
     assert drawn[260:300, 200:500].min() < 100
 
 
+RESOURCES, BOX = "/Resources << /Font << /F 5 0 R >> >>", "/MediaBox [0 0 600 800]"
+ORPHAN = "/AcroForm << /Fields [] >>"
+FREE_TEXT = "/Subtype /FreeText"
+
+
+@pytest.mark.parametrize("inherited", ["", RESOURCES, BOX, RESOURCES + BOX, BOX + "/CropBox [50 400 600 790]"])
+def test_fields_do_not_change_the_page_that_they_are_on(inherited: str) -> None:
+    # In the font of the page `A` is `É`. A page that loses its resources is drawn and read with another font.
+    data = pdf_form("A Name", "Hippolyta", inherited=inherited)
+    left, bottom, right, top = (50, 400, 600, 790) if "Crop" in inherited else (0, 0, 600, 800)
+    words = layer_of(data).words
+    assert [word.text for word in words] == ["É", "Name", "Hippolyta"]
+    for word, (x, y) in ((words[0], (60, 700)), (words[2], (204, 510))):
+        assert word.box.x0 == pytest.approx((x - left) / (right - left), abs=0.01)
+        assert word.box.y1 == pytest.approx((top - y) / (top - bottom), abs=0.015)
+    drawn = render_page(data, 1, replace(SETTINGS, dpi=72))
+    assert (drawn.width, drawn.height) == (right - left, top - bottom)
+    assert drawn.image[top - 540 : top - 500, 200 - left : 500 - left].min() < 100
+
+
+@pytest.mark.parametrize(
+    ("form", "kind"),
+    [("", FREE_TEXT), (ORPHAN, FREE_TEXT), ("", "/Subtype /Widget /FT /Tx /T (name)"), (ORPHAN, "/Subtype /Widget")],
+)
+def test_annotations_are_part_of_the_page_without_a_form_too(form: str, kind: str) -> None:
+    data = pdf_form("Name", "Hippolyta", form=form, kind=kind)
+    assert [word.text for word in layer_of(data).words] == ["Name", "Hippolyta"]
+    assert render_page(data, 1, replace(SETTINGS, dpi=72)).image[260:300, 200:500].min() < 100
+
+
+@pytest.mark.parametrize(("flags", "seen"), [(0, True), (4, True), (2, False), (2 + 4, False), (32, False)])
+@pytest.mark.parametrize("kind", [FREE_TEXT, "/Subtype /Widget /FT /Tx /T (name)"])
+def test_an_annotation_is_read_if_a_viewer_shows_it(flags: int, seen: bool, kind: str) -> None:
+    data = pdf_form("Name", "Hippolyta", kind=kind, flags=flags)
+    assert ["Hippolyta" in word.text for word in layer_of(data).words] == [False, True][: 1 + seen]
+    assert (render_page(data, 1, replace(SETTINGS, dpi=72)).image[260:300, 200:500].min() < 100) == seen
+
+
 def test_every_word_can_be_written_as_utf8(data_root: Path) -> None:
     for path in sorted(data_root.glob("docbank/**/*.pdf"))[:6]:
         for word in layer_of(path.read_bytes()).words:
