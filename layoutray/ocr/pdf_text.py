@@ -16,7 +16,7 @@ import pypdfium2.raw as pdfium_c
 
 from layoutray.document import Box, Word
 from layoutray.document.geometry import smallest_around
-from layoutray.ocr import characters, visible
+from layoutray.ocr import characters, plausible, visible
 from layoutray.ocr.characters import SOFT_HYPHEN, Character
 from layoutray.ocr.pdf import PdfPage, Sides, page_box
 from layoutray.ocr.settings import Recognition
@@ -134,6 +134,8 @@ def has_usable_text(layer: TextLayer, settings: Recognition) -> tuple[bool, str]
         return False, f"{share:.0%} of the characters in the PDF page's text layer have no Unicode mapping"
     if layer.silent_share > _SILENT:
         return False, f"{layer.silent_share:.0%} of the text that the PDF page shows has no characters"
+    if (score := plausible.implausible(word.text for word in layer.words)) is not None:
+        return False, f"the PDF page's text layer is of no language: its pairs of letters have {score:.1f} of 9 points"
     unseen = f"; {layer.num_unseen} more words, which nobody sees, are left out" if layer.num_unseen else ""
     return True, f"the PDF page has a text layer of {num_words} words{unseen}"
 

@@ -1,7 +1,9 @@
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -9,7 +11,9 @@ from layoutray import config
 from layoutray.metrics.word_recall import word_recall
 from layoutray.ocr import engines
 from layoutray.ocr.page import recognise_page
-from layoutray.ocr.settings import Recognition
+from layoutray.ocr.ppocr.detect import without_strip
+from layoutray.ocr.settings import Profile, Recognition
+from layoutray.ocr.tesseract.preprocess import preprocess
 from layoutray.ocr.tesseract.settings import Preprocessing, TesseractSettings
 from tests.ocr.files import encoded, pdf, picture, placed_picture, typed
 
@@ -124,3 +128,19 @@ def test_born_digital_pages_drawn_read_as_their_text_layer_says(data_root: Path)
         data = path.read_bytes()
         layer = texts(data)
         assert word_recall([texts(data, replace(SETTINGS, text_layer="never"))], [layer])[0] > 0.9
+
+
+@pytest.mark.parametrize("profile", ["fast", "accurate"])
+@pytest.mark.parametrize("size", [(3, 2000), (2000, 3), (20_000, 30), (30, 20_000)])
+def test_a_strip_that_holds_no_line_has_no_words(profile: Profile, size: tuple[int, int]) -> None:
+    data = encoded(Image.linear_gradient("L").resize(size), "PNG")
+    started = time.perf_counter()
+    assert recognise_page(data, 1, Recognition(profile=profile)).words == ()
+    assert time.perf_counter() - started < 1
+
+
+def test_a_strip_is_not_scaled_up_to_a_large_picture() -> None:
+    prepared = preprocess(np.zeros((2000, 20), np.uint8), Preprocessing())
+    assert prepared.image.shape == (10_000, 100)
+    padded, scale = without_strip(np.zeros((4000, 40, 3), np.uint8))
+    assert (padded.shape, scale) == ((2000, 400, 3), 0.5)
