@@ -3,7 +3,7 @@
 import ctypes
 import itertools
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -130,21 +130,26 @@ def _near_pairs(
 def _copies(
     text: pdfium.PdfTextPage, indices: list[int], sides: NDArray[np.float64], pairs: Iterable[tuple[int, int]]
 ) -> set[int]:
-    """The later ones of the pairs that are another text object and share more than half of their places in the line.
+    """The later ones of the pairs that are copies.
 
-    Fewer than three that are displaced alike are a coincidence, e.g. of labels that overlap in a diagram.
+    At least three of other text objects must share more than half of their places in the line, and be displaced alike.
+    Fewer are a coincidence, e.g. of labels that overlap in a diagram.
     """
     displaced = defaultdict[tuple[int, int], set[int]](set)
-    for earlier, later in pairs:
+    covering = Counter[tuple[int, int]]()
+    for earlier, later in set(pairs):
         one, other = indices[earlier], indices[later]
-        (la, ba, ra, ta), (lb, bb, rb, tb) = text.get_charbox(one, loose=True), text.get_charbox(other, loose=True)
-        shared = max(min(ra, rb) - max(la, lb), 0.0) * max(min(ta, tb) - max(ba, bb), 0.0)
-        if shared > min((ra - la) * (ta - ba), (rb - lb) * (tb - bb)) / 2 and _object(text, one) != _object(
-            text, other
-        ):
-            across, up = (sides[later] - sides[earlier])[:2].round().astype(int).tolist()
+        if _object(text, one) != _object(text, other):
+            across, up = (2 * (sides[later] - sides[earlier])[:2]).round().astype(int).tolist()
             displaced[across, up].add(later)
-    return set().union(*(copies for copies in displaced.values() if len(copies) >= _FEWEST_COPIES))
+            covering[across, up] += _cover_half(text, one, other)
+    return set().union(*(copies for by, copies in displaced.items() if covering[by] >= _FEWEST_COPIES))
+
+
+def _cover_half(text: pdfium.PdfTextPage, one: int, other: int) -> bool:
+    (la, ba, ra, ta), (lb, bb, rb, tb) = text.get_charbox(one, loose=True), text.get_charbox(other, loose=True)
+    shared = max(min(ra, rb) - max(la, lb), 0.0) * max(min(ta, tb) - max(ba, bb), 0.0)
+    return shared > min((ra - la) * (ta - ba), (rb - lb) * (tb - bb)) / 2
 
 
 def _object(text: pdfium.PdfTextPage, index: int) -> int:

@@ -94,7 +94,7 @@ def read(page: PdfPage) -> TextLayer:
         ink=None,
     )
     if not words or _is_scan(layer):
-        return replace(layer, words=tuple(_with_blocks(words)))
+        return replace(layer, words=tuple(with_blocks(words)))
     return _without_unseen(layer, paint, visible.Ink(page))
 
 
@@ -103,7 +103,7 @@ def _without_unseen(layer: TextLayer, paint: list[Painted], ink: Ink) -> TextLay
     kept = [drawn and (one.over_picture or not one.hidden) for drawn, one in zip(inked, paint, strict=True)]
     return replace(
         layer,
-        words=tuple(_with_blocks(itertools.compress(layer.words, kept))),
+        words=tuple(with_blocks(itertools.compress(layer.words, kept))),
         num_hidden=sum(one.hidden for one in itertools.compress(paint, kept)),
         num_unseen=kept.count(False),
         num_outlined=sum(drawn and not seen for drawn, seen in zip(inked, kept, strict=True)),
@@ -197,8 +197,8 @@ def _join_word(word: list[Character], line: int, to_page_box: _ToPageBox) -> Ite
         yield Word(text=text, box=box, line=line), word[0].index
 
 
-def _with_blocks(words: Iterable[Word]) -> Iterator[Word]:
-    """The words with line and block indices.
+def with_blocks(words: Iterable[Word]) -> Iterator[Word]:
+    """The words with line and block indices, counted anew.
 
     A block ends where the next line is above or beside the previous line, or more than a line's height below it.
     """

@@ -44,26 +44,30 @@ class Ink:
 
     def __init__(self, page: PdfPage) -> None:
         size = page.shown.get_size()
-        grey = page.draw(min(_DPI, _LONGEST_SIDE * _POINTS_PER_INCH / max(size)), grayscale=True)
-        height, width = grey.shape
+        picture = page.draw(min(_DPI, _LONGEST_SIDE * _POINTS_PER_INCH / max(size)))
+        height, width, colours = picture.shape
         edges = np.zeros((height + 1, width + 1), dtype=np.bool_)
-        edges[1:, 1:-1] = np.maximum(grey[:, 1:], grey[:, :-1]) - np.minimum(grey[:, 1:], grey[:, :-1]) >= _STEP
-        edges[1:-1, 1:] |= np.maximum(grey[1:], grey[:-1]) - np.minimum(grey[1:], grey[:-1]) >= _STEP
+        for colour in range(colours):  # brown on blue is as light as it
+            shade = np.ascontiguousarray(picture[..., colour])
+            edges[1:, 1:-1] |= _apart(shade[:, 1:], shade[:, :-1]) >= _STEP
+            edges[1:-1, 1:] |= _apart(shade[1:], shade[:-1]) >= _STEP
         # The number of edges above and to the left of each pixel.
         self._sums = edges.cumsum(axis=0, dtype=np.int32).cumsum(axis=1, dtype=np.int32)
-        self._pixels, self._points = np.array([width, height]), np.array(size)
+        self._pixels, self._size = np.array([width, height]), size
 
-    def under(self, words: Sequence[Word]) -> NDArray[np.bool_]:
-        """Whether there is ink in the box of each word or at its edge, and it is large enough to be read: (words,)."""
-        sides = np.array([(word.box.x0, word.box.y0, word.box.x1, word.box.y1) for word in words]).reshape(-1, 2, 2)
+    def under(self, boxes: Sequence[Box]) -> NDArray[np.bool_]:
+        """Whether there is ink in each box or at its edge: (boxes,)."""
+        sides = np.array([(box.x0, box.y0, box.x1, box.y1) for box in boxes]).reshape(-1, 2, 2)
         x0, y0 = np.maximum((sides[:, 0] * self._pixels).astype(int) - 1, 0).T
         x1, y1 = np.minimum(np.ceil(sides[:, 1] * self._pixels).astype(int) + 1, self._pixels).T
         sums = self._sums
-        has_edge = sums[y1, x1] - sums[y0, x1] - sums[y1, x0] + sums[y0, x0] > 0
-        low = ((sides[:, 1] - sides[:, 0]) * self._points).min(axis=1) < _LEAST_HEIGHT
-        for number in np.flatnonzero(low & has_edge).tolist():  # a dash is low, too
-            has_edge[number] = sum(map(str.isalnum, words[number].text)) < _LETTERS
-        return has_edge
+        return sums[y1, x1] - sums[y0, x1] - sums[y1, x0] + sums[y0, x0] > 0
+
+    def is_tiny(self, word: Word) -> bool:
+        """Whether a word of several letters is no higher than a dot."""
+        box = word.box
+        low = min((box.x1 - box.x0) * self._size[0], (box.y1 - box.y0) * self._size[1]) < _LEAST_HEIGHT
+        return low and sum(map(str.isalnum, word.text)) >= _LETTERS
 
 
 def painted(
@@ -94,9 +98,13 @@ def inked(ink: Ink, words: Sequence[Word], items: Sequence[Any]) -> list[bool]:
     ASCII letters, which each machine can draw.
     """
     return [
-        seen or not (word.text.isascii() or _is_embedded(item))
-        for seen, word, item in zip(ink.under(words).tolist(), words, items, strict=True)
+        (seen and not ink.is_tiny(word)) or not (word.text.isascii() or _is_embedded(item))
+        for seen, word, item in zip(ink.under([word.box for word in words]).tolist(), words, items, strict=True)
     ]
+
+
+def _apart(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return np.maximum(one, other) - np.minimum(one, other)
 
 
 def _is_embedded(item: Any) -> bool:

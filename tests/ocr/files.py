@@ -24,27 +24,37 @@ def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
 def pdf(
     *pages: str, jpeg: bytes = b"", page_entries: str = "/MediaBox [0 0 600 800]", trailer_entries: str = ""
 ) -> bytes:
-    """A PDF file. Each page is a content stream with fonts /F (Helvetica), /G (no Unicode) and picture /P (`jpeg`)."""
+    """A PDF file. Each page is a content stream with the picture /P (`jpeg`), the layer /L, which is off, and fonts.
+
+    They are /F (Helvetica), /G (no Unicode), /H (each letter is told to be another one), /R (A, B, … are told to be
+    Hebrew) and /V (Japanese, vertical).
+    """
     contents = [3 + 2 * number for number in range(len(pages))]
     first_shared = 3 + 2 * len(pages)
     kids = " ".join(f"{number + 1} 0 R" for number in contents)
     objects: dict[int, bytes] = {
-        1: b"<< /Type /Catalog /Pages 2 0 R >>",
+        1: b"<< /Type /Catalog /Pages 2 0 R /OCProperties << /OCGs [%d 0 R] /D << /OFF [%d 0 R] >> >> >>"
+        % (first_shared + 4, first_shared + 4),
         2: f"<< /Type /Pages /Count {len(pages)} /Kids [{kids}] >>".encode(),
     }
-    resources = (
-        f"<< /Font << /F {first_shared} 0 R /G {first_shared + 1} 0 R >> /XObject << /P {first_shared + 2} 0 R >> >>"
-    )
+    fonts = {"F": 0, "G": 1, "H": 5, "R": 7, "V": 9}
+    named = " ".join(f"/{name} {first_shared + number} 0 R" for name, number in fonts.items())
+    others = f"/XObject << /P {first_shared + 2} 0 R >> /Properties << /L {first_shared + 4} 0 R >>"
+    resources = f"<< /Font << {named} >> {others} >>"
     for number, content in zip(contents, pages, strict=True):
         objects[number] = _stream("", content.encode("latin-1"))
         page = f"<< /Type /Page /Parent 2 0 R {page_entries} /Contents {number} 0 R /Resources {resources} >>"
         objects[number + 1] = page.encode()
     objects[first_shared] = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
-    objects[first_shared + 1] = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode %d 0 R >>" % (
-        first_shared + 3
-    )
+    for number, table in ((1, 3), (5, 6), (7, 8)):
+        font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode %d 0 R >>"
+        objects[first_shared + number] = font % (first_shared + table)
     objects[first_shared + 2] = _jpeg_object(jpeg)
-    objects[first_shared + 3] = _stream("", _PRIVATE_USE_MAP)
+    objects[first_shared + 3] = _stream("", _unicode_map("<00> <FF> <E000>"))
+    objects[first_shared + 4] = b"<< /Type /OCG /Name (off) >>"
+    objects[first_shared + 6] = _stream("", _unicode_map("<21> <FF> <0024>"))
+    objects[first_shared + 8] = _stream("", _unicode_map("<00> <40> <0000>", "<41> <5A> <05D0>"))
+    objects[first_shared + 9] = _VERTICAL_FONT
     return _assembled(objects, trailer_entries)
 
 
@@ -58,10 +68,17 @@ def placed_picture(*, left: int, bottom: int, width: int, height: int) -> str:
     return f"q {width} 0 0 {height} {left} {bottom} cm /P Do Q\n"
 
 
-_PRIVATE_USE_MAP = b"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapType 2 def
+_VERTICAL_FONT = b"""<< /Type /Font /Subtype /Type0 /BaseFont /HeiseiMin-W3 /Encoding /UniJIS-UCS2-V /DescendantFonts
+[<< /Type /Font /Subtype /CIDFontType0 /BaseFont /HeiseiMin-W3
+/CIDSystemInfo << /Registry (Adobe) /Ordering (Japan1) /Supplement 2 >> >>] >>"""
+
+
+def _unicode_map(*ranges: str) -> bytes:
+    lines = "\n".join(ranges)
+    return f"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapType 2 def
 1 begincodespacerange <00> <FF> endcodespacerange
-1 beginbfrange <00> <FF> <E000> endbfrange
-endcmap end end"""
+{len(ranges)} beginbfrange {lines} endbfrange
+endcmap end end""".encode()
 
 
 def _jpeg_object(jpeg: bytes) -> bytes:

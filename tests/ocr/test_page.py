@@ -72,6 +72,38 @@ def test_a_born_digital_page_reads_the_same_drawn() -> None:
         assert one.box.overlap(other.box) > 0.6 * max(one.box.area, other.box.area)
 
 
+HEADER = "".join(typed("seven wooden chairs for the room", x=60, y=760 - 20 * line, size=12) for line in range(4))
+FOOTER = typed("kind regards", x=60, y=60, size=12)
+
+
+@pytest.mark.parametrize("strips", [1, 8])
+def test_a_picture_beside_text_is_read_where_it_stands(strips: int) -> None:
+    scan = picture(TEXT, size=(1000, 800))
+    parts = "".join(
+        f"q 500 0 0 {400 // strips} 60 {500 - 400 // strips * (part + 1)} cm "
+        f"q 1 0 0 {strips} 0 {1 - strips + part} cm 0 {(strips - 1 - part) / strips} 1 {1 / strips} re W n /P Do Q Q\n"
+        for part in range(strips)
+    )
+    page = recognise_page(pdf(HEADER + parts + FOOTER, jpeg=encoded(scan, "JPEG")), 1, SETTINGS)
+    expected = "seven wooden chairs for the room " * 4 + " ".join(TEXT.split()) + " kind regards"
+    assert " ".join(word.text for word in page.words) == expected
+    word = next(word for word in page.words if word.text == "Purchase")
+    assert (word.box.x0, word.box.y0) == pytest.approx((110 / 600, (300 + 54) / 800), abs=0.01)
+    assert word.confidence is not None
+    assert [word.line for word in page.words] == sorted(word.line for word in page.words)
+    assert (page.provenance.words, page.provenance.engine) == ("text_layer", "tesserocr")
+    assert "text layer of 26 words; 1 picture beside it: 7 words by OCR" in page.provenance.reason
+
+
+@pytest.mark.parametrize("over", [HEADER, HEADER.replace("0 Tr", "3 Tr")], ids=["text", "earlier OCR"])
+def test_a_picture_under_text_is_not_read_again(over: str) -> None:
+    scan = encoded(picture(TEXT, size=(1000, 800)), "JPEG")
+    placed = placed_picture(left=0, bottom=600, width=600, height=200)
+    body = "".join(typed("seven wooden chairs for the room", x=60, y=500 - 20 * line) for line in range(8))
+    page = recognise_page(pdf(placed + over + body, jpeg=scan), 1, SETTINGS)
+    assert page.provenance.engine == ""
+
+
 def test_boxes_of_a_photograph_lie_in_the_upright_page() -> None:
     upright = picture(TEXT, size=(1200, 700))
     exif = Image.Exif()
