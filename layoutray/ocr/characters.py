@@ -5,6 +5,7 @@ import itertools
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ SOFT_HYPHEN = 2
 """PDFium's code for a hyphen at the end of a line."""
 _REPLACEMENT = 0xFFFD
 _SPACE = 0x20
+_SURROGATES = 0xD800
+_PRIVATE = 0xE000
 _WHITE_SPACE = frozenset("\t\n\r\v\f")
 _CELL = 8.0
 """Points. A copy of a letter, painted beside it as a shadow or to make it bold, is at most half as far away."""
@@ -52,25 +55,6 @@ def read(text: pdfium.PdfTextPage) -> list[Character]:
     return _with_brackets(_once(text, list(_characters(text))))
 
 
-def _code_points(text: pdfium.PdfTextPage) -> Iterator[tuple[int, int]]:
-    """Index and code of each character. PDFium gives UTF-16 units; two surrogates are one character."""
-    high, page, code_of = 0, text.raw, pdfium_c.FPDFText_GetUnicode
-    for index in range(text.count_chars()):
-        code = code_of(page, index)
-        if high and 0xDC00 <= code <= 0xDFFF:
-            yield index - 1, 0x10000 + ((high - 0xD800) << 10) + (code - 0xDC00)
-            high = 0
-            continue
-        if high:
-            yield index - 1, _REPLACEMENT
-        high = code if 0xD800 <= code <= 0xDBFF else 0
-        if not high:
-            is_character = code <= 0x10FFFF and not 0xDC00 <= code <= 0xDFFF and not 0xFFFE <= code <= 0xFFFF
-            yield index, code if is_character else _REPLACEMENT
-    if high:
-        yield text.count_chars() - 1, _REPLACEMENT
-
-
 def _characters(text: pdfium.PdfTextPage) -> Iterator[Character]:
     left, right, bottom, top = (ctypes.c_double() for _ in range(4))
     page, box_of, has_error = text.raw, pdfium_c.FPDFText_GetCharBox, pdfium_c.FPDFText_HasUnicodeMapError
@@ -78,37 +62,56 @@ def _characters(text: pdfium.PdfTextPage) -> Iterator[Character]:
         located = box_of(page, index, left, right, bottom, top)
         sides = (left.value, bottom.value, right.value, top.value) if located else None
         unmapped = has_error(page, index) == 1
-        undecodable = unmapped or _is_no_text(code)
+        if not unmapped and _SPACE <= code < _PRIVATE:
+            yield Character(code, index, False, sides)
+            continue
         # An unmapped control character stands for a sign that is shown, a mapped one mostly for nothing.
-        is_sign = undecodable and (code == 0 or (unmapped and code < _SPACE and _is_no_text(code)))
-        yield Character(_REPLACEMENT if is_sign else code, index, undecodable, sides)
+        is_sign = code == 0 or (unmapped and code < _SPACE and _is_no_text(code))
+        yield Character(_REPLACEMENT if is_sign else code, index, unmapped or _is_no_text(code), sides)
+
+
+def _code_points(text: pdfium.PdfTextPage) -> Iterator[tuple[int, int]]:
+    """Index and code of each character. PDFium gives UTF-16 units; two surrogates are one character."""
+    high, page, code_of = 0, text.raw, pdfium_c.FPDFText_GetUnicode
+    for index in range(text.count_chars()):
+        code = code_of(page, index)
+        if not high and code < _SURROGATES:
+            yield index, code
+            continue
+        if high and 0xDC00 <= code <= 0xDFFF:
+            yield index - 1, 0x10000 + ((high - _SURROGATES) << 10) + (code - 0xDC00)
+            high = 0
+            continue
+        if high:
+            yield index - 1, _REPLACEMENT
+        high = code if _SURROGATES <= code <= 0xDBFF else 0
+        if not high:
+            is_character = code <= 0x10FFFF and not 0xDC00 <= code <= 0xDFFF and not 0xFFFE <= code <= 0xFFFF
+            yield index, code if is_character else _REPLACEMENT
+    if high:
+        yield text.count_chars() - 1, _REPLACEMENT
 
 
 def _is_no_text(code: int) -> bool:
     """Whether the code is for private use, or a control character: the trace of a wrong table of Unicode values."""
     if 0 < code < _SPACE:
         return code != SOFT_HYPHEN and chr(code) not in _WHITE_SPACE
-    return code in (0, _REPLACEMENT) or 0xE000 <= code <= 0xF8FF or code >= 0xF0000
+    return code in (0, _REPLACEMENT) or _PRIVATE <= code <= 0xF8FF or code >= 0xF0000
 
 
 def _once(text: pdfium.PdfTextPage, characters: list[Character]) -> list[Character]:
     """The characters without those that were painted again on, or a little beside, an equal one."""
-    placed = [number for number, one in enumerate(characters) if one.sides and one.code not in _SPACES]
-    if not placed:
-        return characters
-    codes = np.array([characters[number].code for number in placed])
-    every = itertools.chain.from_iterable(characters[number].sides or () for number in placed)
+    placed = [one for one in characters if one.sides and one.code not in _SPACES]
+    codes = np.fromiter(map(itemgetter(0), placed), dtype=np.int64, count=len(placed))
+    every = itertools.chain.from_iterable(one.sides or () for one in placed)
     sides = np.fromiter(every, dtype=np.float64, count=4 * len(placed)).reshape(-1, 4)
-    copies = _copies(text, [characters[number].index for number in placed], sides, _near_pairs(codes, sides, 0.0, 0.0))
+    copies = _copies(text, placed, sides, _near_pairs(codes, sides, 0.0, 0.0))
     if not copies:
         return characters
     # Some copies lie on another side of a line of the grid.
-    near = itertools.chain.from_iterable(
-        _near_pairs(codes, sides, *shift) for shift in itertools.product((0.0, 0.5), repeat=2)
-    )
-    copies = _copies(text, [characters[number].index for number in placed], sides, near)
-    dropped = {placed[number] for number in copies}
-    return [one for number, one in enumerate(characters) if number not in dropped]
+    near = (_near_pairs(codes, sides, *shift) for shift in itertools.product((0.0, 0.5), repeat=2))
+    copies = _copies(text, placed, sides, itertools.chain.from_iterable(near))
+    return [one for one in characters if one.index not in copies]
 
 
 def _near_pairs(
@@ -128,9 +131,9 @@ def _near_pairs(
 
 
 def _copies(
-    text: pdfium.PdfTextPage, indices: list[int], sides: NDArray[np.float64], pairs: Iterable[tuple[int, int]]
+    text: pdfium.PdfTextPage, placed: list[Character], sides: NDArray[np.float64], pairs: Iterable[tuple[int, int]]
 ) -> set[int]:
-    """The later ones of the pairs that are copies.
+    """PDFium's indices of the later ones of the pairs, if they are copies.
 
     At least three of other text objects must share more than half of their places in the line, and be displaced alike.
     Fewer are a coincidence, e.g. of labels that overlap in a diagram.
@@ -138,10 +141,10 @@ def _copies(
     displaced = defaultdict[tuple[int, int], set[int]](set)
     covering = Counter[tuple[int, int]]()
     for earlier, later in set(pairs):
-        one, other = indices[earlier], indices[later]
+        one, other = placed[earlier].index, placed[later].index
         if _object(text, one) != _object(text, other):
             across, up = (2 * (sides[later] - sides[earlier])[:2]).round().astype(int).tolist()
-            displaced[across, up].add(later)
+            displaced[across, up].add(other)
             covering[across, up] += _cover_half(text, one, other)
     return set().union(*(copies for by, copies in displaced.items() if covering[by] >= _FEWEST_COPIES))
 
@@ -164,7 +167,7 @@ def _with_brackets(characters: list[Character]) -> list[Character]:
     Some files state the bracket that is meant, others the one that is drawn. PDFium mirrors both. In text that is read
     in its order, an opening bracket comes first.
     """
-    if all(one.code < _FIRST_RIGHT_TO_LEFT for one in characters):
+    if max(map(itemgetter(0), characters), default=0) < _FIRST_RIGHT_TO_LEFT:
         return characters
     ends = [number for number, one in enumerate(characters) if chr(one.code) in "\r\n"]
     for start, end in itertools.pairwise([0, *ends, len(characters)]):

@@ -2,7 +2,7 @@
 
 import ctypes
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +24,8 @@ _WITHOUT_TEXT = (pdfium_c.FPDF_ANNOT_LINK, pdfium_c.FPDF_ANNOT_POPUP)
 
 Sides = tuple[float, float, float, float]
 """Left, bottom, right and top in PDF coordinates."""
+ToPageBox = Callable[[Sides], Box | None]
+"""Maps sides in PDF coordinates to a box relative to the shown page; None outside the page."""
 
 
 @contextmanager
@@ -80,20 +82,30 @@ class PdfPage:
         if self.fields:
             height, width = image.shape[:2]
             merged = _pixels(self.merged, dpi, options)
-            for sides in self.fields:
-                if box := page_box(self.shown, sides):
+            for box in map(box_mapping(self.shown), self.fields):
+                if box is not None:
                     x0, y0, x1, y1 = map(round, box.to_pixels(width, height))
                     image[y0:y1, x0:x1] = merged[y0:y1, x0:x1]
         return image
 
 
-def page_box(page: pdfium.PdfPage, sides: Sides) -> Box | None:
-    """The box, relative to the shown page, of (left, bottom, right, top) in PDF coordinates; None outside the page."""
-    (xa, ya), (xb, yb) = _shown_at(page, *sides[:2]), _shown_at(page, *sides[2:])
-    x0, x1, y0, y1 = min(xa, xb), max(xa, xb), min(ya, yb), max(ya, yb)
-    if x1 <= 0 or x0 >= 1 or y1 <= 0 or y0 >= 1 or (x0 == x1 and y0 == y1):
-        return None
-    return Box(max(x0, 0.0), max(y0, 0.0), min(x1, 1.0), min(y1, 1.0))
+def box_mapping(page: pdfium.PdfPage) -> ToPageBox:
+    """The mapping from PDF coordinates to the cropped and rotated page."""
+    width, height = page.get_size()
+    (x, y), across, up = (_shown_at(page, *point) for point in ((0.0, 0.0), (width, 0.0), (0.0, height)))
+    xa, ya = (across[0] - x) / width, (across[1] - y) / width
+    xb, yb = (up[0] - x) / height, (up[1] - y) / height
+
+    def to_page_box(sides: Sides) -> Box | None:
+        left, bottom, right, top = sides
+        xs = x + xa * left + xb * bottom, x + xa * right + xb * top
+        ys = y + ya * left + yb * bottom, y + ya * right + yb * top
+        x0, x1, y0, y1 = min(xs), max(xs), min(ys), max(ys)
+        if x1 <= 0 or x0 >= 1 or y1 <= 0 or y0 >= 1 or (x0 == x1 and y0 == y1):
+            return None
+        return Box(max(x0, 0.0), max(y0, 0.0), min(x1, 1.0), min(y1, 1.0))
+
+    return to_page_box
 
 
 @contextmanager

@@ -5,10 +5,9 @@ A scanned page may have a text layer too, from OCR of unknown quality. Such a pa
 
 import ctypes
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -18,7 +17,7 @@ from layoutray.document import Box, Word
 from layoutray.document.geometry import smallest_around
 from layoutray.ocr import characters, plausible, visible
 from layoutray.ocr.characters import SOFT_HYPHEN, Character
-from layoutray.ocr.pdf import PdfPage, Sides, page_box
+from layoutray.ocr.pdf import PdfPage, ToPageBox, box_mapping
 from layoutray.ocr.settings import Recognition
 from layoutray.ocr.visible import Ink, Painted
 
@@ -27,9 +26,6 @@ _FEW_WORDS = 20  # fewer words may be a stamp, a page number or a fax header
 _UNDECODABLE = 0.1  # share of characters
 _SILENT = 0.15  # share of the length of text objects; white space and drawings of letters have up to 0.07
 _MIN_AREA = 0.001  # share of the page; smaller pictures (bullets) hide no text, but scans may consist of strips
-
-_ToPageBox = Callable[[Sides], Box | None]
-"""Maps sides in PDF coordinates to a box relative to the shown page; None outside the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +67,7 @@ _TextWord = tuple[Word, int]
 def read(page: PdfPage) -> TextLayer:
     """The text layer of a page. Words are in the layer's order; boxes are relative to the cropped and rotated page."""
     with closing(page.merged.get_textpage()) as text:
-        to_page_box = partial(page_box, page.merged)
+        to_page_box = box_mapping(page.merged)
         found = characters.read(text)
         text_words = list(_split_words(found, to_page_box))
         words = [word for word, _ in text_words]
@@ -141,7 +137,7 @@ def has_usable_text(layer: TextLayer, settings: Recognition) -> tuple[bool, str]
 
 
 def _silent_share(
-    text: pdfium.PdfTextPage, objects: list[pdfium.PdfObject], items: list[Any], words: list[Word], to_box: _ToPageBox
+    text: pdfium.PdfTextPage, objects: list[pdfium.PdfObject], items: list[Any], words: list[Word], to_box: ToPageBox
 ) -> float:
     """The share of the length of the text objects that have no characters, e.g. of vertical text.
 
@@ -155,10 +151,13 @@ def _silent_share(
     sides = {address: item.get_bounds() for address, item in shown.items()} if silent else {}
     # Text in a font that is not in the file can have no size.
     lengths = {address: max(right - left, top - bottom, 1.0) for address, (left, bottom, right, top) in sides.items()}
-    if sum(lengths[address] for address in silent) <= _SILENT * sum(lengths.values()):
+    total = sum(lengths.values())
+    if sum(lengths[address] for address in silent) <= _SILENT * total:
         return 0.0
     every = (pdfium_c.FPDFText_GetTextObject(text.raw, index) for index in range(text.count_chars()))
     silent -= {ctypes.addressof(item.contents) for item in every if item}
+    if sum(lengths[address] for address in silent) <= _SILENT * total:
+        return 0.0
     boxes = {
         address: to_box((left, bottom, max(right, left + 1), max(top, bottom + 1)))
         for address, (left, bottom, right, top) in sides.items()
@@ -167,10 +166,10 @@ def _silent_share(
     places = {address: box for address, box in boxes.items() if box is not None}
     on_words = smallest_around(places.values(), [word.box for word in words])
     lost = sum(lengths[address] for address, word in zip(places, on_words, strict=True) if word is None)
-    return lost / sum(lengths.values())
+    return lost / total
 
 
-def _split_words(found: Iterable[Character], to_page_box: _ToPageBox) -> Iterator[_TextWord]:
+def _split_words(found: Iterable[Character], to_page_box: ToPageBox) -> Iterator[_TextWord]:
     line, word = 0, list[Character]()
     for character in found:
         letter = chr(character.code)
@@ -185,7 +184,7 @@ def _split_words(found: Iterable[Character], to_page_box: _ToPageBox) -> Iterato
     yield from _join_word(word, line, to_page_box)
 
 
-def _join_word(word: list[Character], line: int, to_page_box: _ToPageBox) -> Iterator[_TextWord]:
+def _join_word(word: list[Character], line: int, to_page_box: ToPageBox) -> Iterator[_TextWord]:
     """The word made of these characters; nothing when it has no box on the page."""
     sides = [character.sides for character in word if character.sides is not None]
     if not sides:
@@ -193,7 +192,7 @@ def _join_word(word: list[Character], line: int, to_page_box: _ToPageBox) -> Ite
     lefts, bottoms, rights, tops = zip(*sides, strict=True)
     box = to_page_box((min(lefts), min(bottoms), max(rights), max(tops)))
     if box is not None:
-        text = "".join("-" if character.code == SOFT_HYPHEN else chr(character.code) for character in word)
+        text = "".join(["-" if character.code == SOFT_HYPHEN else chr(character.code) for character in word])
         yield Word(text=text, box=box, line=line), word[0].index
 
 
@@ -210,10 +209,11 @@ def with_blocks(words: Iterable[Word]) -> Iterator[Word]:
             near = previous.y0 <= box.y1 and box.y0 - previous.y1 <= previous.y1 - previous.y0
             block += not (near and box.x0 <= previous.x1 and previous.x0 <= box.x1)
         previous = box
-        yield from (replace(word, line=number, block=block) for word in line)
+        for word in line:
+            yield Word(text=word.text, box=word.box, confidence=word.confidence, line=number, block=block)
 
 
-def _pictures(objects: list[pdfium.PdfObject], to_page_box: _ToPageBox) -> Iterator[tuple[int, Box]]:
+def _pictures(objects: list[pdfium.PdfObject], to_page_box: ToPageBox) -> Iterator[tuple[int, Box]]:
     """Number and bounding rectangle of the pictures larger than a thousandth of the page, also masked and nested ones.
 
     Bounds are transformed by all form objects that contain a picture.

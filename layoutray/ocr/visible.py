@@ -1,8 +1,10 @@
 """Which words of a PDF's text layer a reader of the page sees."""
 
 import ctypes
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,28 +42,32 @@ class Painted:
 
 
 class Ink:
-    """Where a page has ink: where the pixels of a small drawing of it differ from their neighbours."""
+    """Where an open page has ink: where the pixels of a small drawing of it differ from their neighbours."""
 
     def __init__(self, page: PdfPage) -> None:
-        size = page.shown.get_size()
-        picture = page.draw(min(_DPI, _LONGEST_SIDE * _POINTS_PER_INCH / max(size)))
-        height, width, colours = picture.shape
-        edges = np.zeros((height + 1, width + 1), dtype=np.bool_)
-        for colour in range(colours):  # brown on blue is as light as it
-            shade = np.ascontiguousarray(picture[..., colour])
-            edges[1:, 1:-1] |= _apart(shade[:, 1:], shade[:, :-1]) >= _STEP
-            edges[1:-1, 1:] |= _apart(shade[1:], shade[:-1]) >= _STEP
-        # The number of edges above and to the left of each pixel.
-        self._sums = edges.cumsum(axis=0, dtype=np.int32).cumsum(axis=1, dtype=np.int32)
-        self._pixels, self._size = np.array([width, height]), size
+        self._page, self._size = page, page.shown.get_size()
 
-    def under(self, boxes: Sequence[Box]) -> NDArray[np.bool_]:
-        """Whether there is ink in each box or at its edge: (boxes,)."""
-        sides = np.array([(box.x0, box.y0, box.x1, box.y1) for box in boxes]).reshape(-1, 2, 2)
-        x0, y0 = np.maximum((sides[:, 0] * self._pixels).astype(int) - 1, 0).T
-        x1, y1 = np.minimum(np.ceil(sides[:, 1] * self._pixels).astype(int) + 1, self._pixels).T
-        sums = self._sums
-        return sums[y1, x1] - sums[y0, x1] - sums[y1, x0] + sums[y0, x0] > 0
+    def under(self, boxes: Sequence[Box]) -> list[bool]:
+        """Whether there is ink in each box or at its edge."""
+        grey = _has_edge(self._grey, boxes)
+        # Brown on blue can be as light as the blue.
+        return (
+            grey
+            if all(grey)
+            else [one or other for one, other in zip(grey, _has_edge(self._colours, boxes), strict=True)]
+        )
+
+    @cached_property
+    def _grey(self) -> NDArray[np.bool_]:
+        return _edges(self._draw(grayscale=True))
+
+    @cached_property
+    def _colours(self) -> NDArray[np.bool_]:
+        picture = self._draw()
+        return np.logical_or.reduce([_edges(np.ascontiguousarray(picture[..., colour])) for colour in range(3)])
+
+    def _draw(self, **options: bool) -> NDArray[np.uint8]:
+        return self._page.draw(min(_DPI, _LONGEST_SIDE * _POINTS_PER_INCH / max(self._size)), **options)
 
     def is_tiny(self, word: Word) -> bool:
         """Whether a word of several letters is no higher than a dot."""
@@ -99,12 +105,27 @@ def inked(ink: Ink, words: Sequence[Word], items: Sequence[Any]) -> list[bool]:
     """
     return [
         (seen and not ink.is_tiny(word)) or not (word.text.isascii() or _is_embedded(item))
-        for seen, word, item in zip(ink.under([word.box for word in words]).tolist(), words, items, strict=True)
+        for seen, word, item in zip(ink.under([word.box for word in words]), words, items, strict=True)
     ]
+
+
+def _edges(shade: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """The pixels (height, width) that differ from the one to the left or above."""
+    edges = np.zeros(shade.shape, dtype=np.bool_)
+    edges[:, 1:] = _apart(shade[:, 1:], shade[:, :-1]) >= _STEP
+    edges[1:] |= _apart(shade[1:], shade[:-1]) >= _STEP
+    return edges
 
 
 def _apart(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.maximum(one, other) - np.minimum(one, other)
+
+
+def _has_edge(edges: NDArray[np.bool_], boxes: Sequence[Box]) -> list[bool]:
+    height, width = edges.shape
+    rows = [(max(int(box.y0 * height) - 1, 0), math.ceil(box.y1 * height) + 1) for box in boxes]
+    columns = [(max(int(box.x0 * width) - 1, 0), math.ceil(box.x1 * width) + 1) for box in boxes]
+    return [bool(edges[y0:y1, x0:x1].any()) for (y0, y1), (x0, x1) in zip(rows, columns, strict=True)]
 
 
 def _is_embedded(item: Any) -> bool:
