@@ -59,6 +59,9 @@ def _characters(text: pdfium.PdfTextPage) -> Iterator[Character]:
     left, right, bottom, top = (ctypes.c_double() for _ in range(4))
     page, box_of, has_error = text.raw, pdfium_c.FPDFText_GetCharBox, pdfium_c.FPDFText_HasUnicodeMapError
     for index, code in _code_points(text):
+        if code in _SPACES:  # its place and mapping do not matter
+            yield Character(code, index, False, None)
+            continue
         located = box_of(page, index, left, right, bottom, top)
         sides = (left.value, bottom.value, right.value, top.value) if located else None
         unmapped = has_error(page, index) == 1
@@ -101,7 +104,7 @@ def _is_no_text(code: int) -> bool:
 
 def _once(text: pdfium.PdfTextPage, characters: list[Character]) -> list[Character]:
     """The characters without those that were painted again on, or a little beside, an equal one."""
-    placed = [one for one in characters if one.sides and one.code not in _SPACES]
+    placed = [one for one in characters if one.sides]
     codes = np.fromiter(map(itemgetter(0), placed), dtype=np.int64, count=len(placed))
     every = itertools.chain.from_iterable(one.sides or () for one in placed)
     sides = np.fromiter(every, dtype=np.float64, count=4 * len(placed)).reshape(-1, 4)
