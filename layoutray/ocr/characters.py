@@ -39,13 +39,13 @@ class Character(NamedTuple):
 
     Attributes:
         code: its Unicode code point.
-        index: PDFium's index of it on the page.
+        number: PDFium's index of it on the page.
         undecodable: it has no Unicode mapping, or one to a code that is no text.
         sides: None where it has no place, e.g. a space that PDFium has inserted.
     """
 
     code: int
-    index: int
+    number: int
     undecodable: bool
     sides: Sides | None
 
@@ -114,7 +114,7 @@ def _once(text: pdfium.PdfTextPage, characters: list[Character]) -> list[Charact
     # Some copies lie on another side of a line of the grid.
     near = (_near_pairs(codes, sides, *shift) for shift in itertools.product((0.0, 0.5), repeat=2))
     copies = _copies(text, placed, sides, itertools.chain.from_iterable(near))
-    return [one for one in characters if one.index not in copies]
+    return [one for one in characters if one.number not in copies]
 
 
 def _near_pairs(
@@ -144,7 +144,7 @@ def _copies(
     displaced = defaultdict[tuple[int, int], set[int]](set)
     covering = Counter[tuple[int, int]]()
     for earlier, later in set(pairs):
-        one, other = placed[earlier].index, placed[later].index
+        one, other = placed[earlier].number, placed[later].number
         if _object(text, one) != _object(text, other):
             across, up = (2 * (sides[later] - sides[earlier])[:2]).round().astype(int).tolist()
             displaced[across, up].add(other)

@@ -146,7 +146,7 @@ def _silent_share(
     Args:
         items: the text objects of the words' first characters.
     """
-    shown = {ctypes.addressof(item.raw.contents): item for item in objects if item.type == pdfium_c.FPDF_PAGEOBJ_TEXT}
+    shown = {ctypes.addressof(item.raw.contents): item for item in objects if isinstance(item, pdfium.PdfTextObj)}
     silent = shown.keys() - {ctypes.addressof(item.contents) for item in items if item}
     sides = {address: item.get_bounds() for address, item in shown.items()} if silent else {}
     # Text in a font that is not in the file can have no size.
@@ -193,7 +193,7 @@ def _join_word(word: list[Character], line: int, to_page_box: ToPageBox) -> Iter
     box = to_page_box((min(lefts), min(bottoms), max(rights), max(tops)))
     if box is not None:
         text = "".join(["-" if character.code == SOFT_HYPHEN else chr(character.code) for character in word])
-        yield Word(text=text, box=box, line=line), word[0].index
+        yield Word(text=text, box=box, line=line), word[0].number
 
 
 def with_blocks(words: Iterable[Word]) -> Iterator[Word]:
