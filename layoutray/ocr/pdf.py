@@ -19,6 +19,7 @@ from layoutray.ocr.settings import Recognition
 
 _POINTS_PER_INCH = 72
 _RESOLUTION = 1_000_000  # PDFium maps to integers; a millionth of a page is finer than any pixel
+_DIGITS = 6  # of a box; PDFium's coordinates are not more exact
 _NOT_SHOWN = pdfium_c.FPDF_ANNOT_FLAG_HIDDEN | pdfium_c.FPDF_ANNOT_FLAG_NOVIEW
 _WITHOUT_TEXT = (pdfium_c.FPDF_ANNOT_LINK, pdfium_c.FPDF_ANNOT_POPUP)
 
@@ -100,7 +101,7 @@ def box_mapping(page: pdfium.PdfPage) -> ToPageBox:
         left, bottom, right, top = sides
         xs = x + xa * left + xb * bottom, x + xa * right + xb * top
         ys = y + ya * left + yb * bottom, y + ya * right + yb * top
-        x0, x1, y0, y1 = min(xs), max(xs), min(ys), max(ys)
+        x0, x1, y0, y1 = (round(side, _DIGITS) for side in (min(xs), max(xs), min(ys), max(ys)))
         if x1 <= 0 or x0 >= 1 or y1 <= 0 or y0 >= 1 or (x0 == x1 and y0 == y1):
             return None
         return Box(max(x0, 0.0), max(y0, 0.0), min(x1, 1.0), min(y1, 1.0))
