@@ -74,7 +74,7 @@ def _with_text_on_scans(data: bytes, pages: Sequence[Page]) -> bytes:
     with pdf.opened(data, Recognition()) as document:
         scans: list[Page] = []
         for page in pages:
-            with closing(_shown(document, page)) as shown:
+            with pdf.opened_page(document, _number(page, len(document))) as shown:
                 if not pdf_text.has_usable_text(pdf_text.read(shown), Recognition())[0]:
                     scans.append(page)
         if not scans:

@@ -1,11 +1,17 @@
-"""The words of one page: from a PDF's text layer when it is usable, else by OCR."""
+"""The words of one page: from a PDF's text layer when it is usable, else by OCR, as in pictures beside the text."""
 
+import itertools
 import json
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from layoutray import config
-from layoutray.document import Page, Provenance, Word
-from layoutray.ocr import engines, pdf, pdf_text
+from layoutray.document import Box, Page, Provenance, Word
+from layoutray.errors import MissingDependencyError
+from layoutray.ocr import beside, engines, pdf, pdf_text
+from layoutray.ocr.pdf import PdfPage
+from layoutray.ocr.pdf_text import TextLayer
 from layoutray.ocr.pictures import Rendered
 from layoutray.ocr.render import Kind, render_page, sniff
 from layoutray.ocr.settings import Recognition
@@ -57,14 +63,44 @@ def recognise_page(data: bytes, number: int, settings: Recognition) -> Recognise
         usable, reason = pdf_text.has_usable_text(layer, settings)
         if not usable:
             return _by_ocr(pdf.render(page, settings), number, reason, settings)
-        width, height = pdf.pixel_size(page, settings)
-        return RecognisedPage(
-            number=number,
-            width=width,
-            height=height,
-            words=layer.words,
-            provenance=Provenance(words="text_layer", reason=reason),
+        layer_only = _of_layer(page, layer.words, number, reason, settings)
+        if areas := _unread_pictures(layer, page):
+            return _with_pictures(page, layer_only, areas, settings)
+        return layer_only
+
+
+def _of_layer(
+    page: PdfPage, words: tuple[Word, ...], number: int, reason: str, settings: Recognition
+) -> RecognisedPage:
+    width, height = pdf.pixel_size(page, settings)
+    provenance = Provenance(words="text_layer", reason=reason)
+    return RecognisedPage(number=number, width=width, height=height, words=words, provenance=provenance)
+
+
+def _unread_pictures(layer: TextLayer, page: PdfPage) -> list[Box]:
+    """Areas of pictures with ink, but without text over it."""
+    areas = beside.unread(layer.pictures, layer.words, page.shown.get_size())
+    return list(itertools.compress(areas, layer.ink.under(areas))) if layer.ink and areas else areas
+
+
+def _with_pictures(page: PdfPage, layer: RecognisedPage, areas: Sequence[Box], settings: Recognition) -> RecognisedPage:
+    """The page of a text layer, with the words that OCR reads in the areas of pictures."""
+    engine = engines.load(settings.engine)
+    told = f"{layer.provenance.reason}; {len(areas)} {'pictures' if len(areas) > 1 else 'picture'} beside it"
+    try:
+        version = engine.version(settings.settings)
+    except (ImportError, MissingDependencyError):  # pages with a text layer need no engine
+        return replace(
+            layer, provenance=replace(layer.provenance, reason=f"{told}: not read, as no engine is installed")
         )
+    # A large page that is born digital is read, too; its pictures are drawn as large as is allowed.
+    dpi = int(settings.dpi * min(1.0, math.sqrt(settings.max_pixels / (layer.width * layer.height)) * 0.99))
+    drawn = pdf.render(page, replace(settings, dpi=max(dpi, 1)))
+    found = beside.read(drawn, areas, layer.words, engine, settings)
+    provenance = replace(layer.provenance, reason=f"{told}: {len(found)} words by OCR")
+    if found:
+        provenance = replace(provenance, engine=engine.name, version=version, settings=_as_json(settings))
+    return replace(layer, words=tuple(pdf_text.with_blocks(beside.merged(layer.words, found))), provenance=provenance)
 
 
 def _by_ocr(rendered: Rendered, number: int, reason: str, settings: Recognition) -> RecognisedPage:
@@ -72,10 +108,14 @@ def _by_ocr(rendered: Rendered, number: int, reason: str, settings: Recognition)
     reading = read_upright(rendered.image, engine, settings)
     if reading.degrees:
         reason = f"{reason}; read after a turn of {reading.degrees} degrees clockwise"
-    own_settings = json.dumps(config.to_dict(settings), sort_keys=True, separators=(",", ":"))
+    version = engine.version(settings.settings)
     provenance = Provenance(
-        words="ocr", reason=reason, engine=engine.name, version=engine.version(settings.settings), settings=own_settings
+        words="ocr", reason=reason, engine=engine.name, version=version, settings=_as_json(settings)
     )
     return RecognisedPage(
         number=number, width=rendered.width, height=rendered.height, words=reading.words, provenance=provenance
     )
+
+
+def _as_json(settings: Recognition) -> str:
+    return json.dumps(config.to_dict(settings), sort_keys=True, separators=(",", ":"))

@@ -1,18 +1,32 @@
 """Open PDF files and render their pages with pypdfium2. Not thread-safe: use one thread per process."""
 
+import ctypes
 import math
-from collections.abc import Generator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
+from numpy.typing import NDArray
 
+from layoutray.document import Box
 from layoutray.errors import DocumentError, Reason
 from layoutray.ocr.pictures import Rendered, check_size, no_such_page
 from layoutray.ocr.settings import Recognition
 
 _POINTS_PER_INCH = 72
+_RESOLUTION = 1_000_000  # PDFium maps to integers; a millionth of a page is finer than any pixel
+_DIGITS = 6  # of a box; PDFium's coordinates are not more exact
+_NOT_SHOWN = pdfium_c.FPDF_ANNOT_FLAG_HIDDEN | pdfium_c.FPDF_ANNOT_FLAG_NOVIEW
+_WITHOUT_TEXT = (pdfium_c.FPDF_ANNOT_LINK, pdfium_c.FPDF_ANNOT_POPUP)
+
+Sides = tuple[float, float, float, float]
+"""Left, bottom, right and top in PDF coordinates."""
+ToPageBox = Callable[[Sides], Box | None]
+"""Maps sides in PDF coordinates to a box relative to the shown page; None outside the page."""
 
 
 @contextmanager
@@ -44,9 +58,60 @@ def opened(data: bytes, settings: Recognition) -> Generator[pdfium.PdfDocument]:
         yield document
 
 
+@dataclass(frozen=True, slots=True)
+class PdfPage:
+    """A page, as it is drawn and as it is read.
+
+    Attributes:
+        shown: the page of the document. PDFium draws its annotations and fields, and respects layers.
+        merged: the page that has the text; where there are annotations, a copy in which they are part of the content.
+        fields: bounds of the form fields in PDF coordinates: left, bottom, right, top. PDFium draws no field that
+            belongs to no form, so their pixels are those of `merged`.
+    """
+
+    shown: pdfium.PdfPage
+    merged: pdfium.PdfPage
+    fields: tuple[Sides, ...] = ()
+
+    def draw(self, dpi: float, **options: Any) -> NDArray[np.uint8]:
+        """The pixels at `dpi`, (height, width, 3) or, with `grayscale=True`, (height, width).
+
+        Raises:
+            PdfiumError, ValueError: when the page cannot be drawn.
+        """
+        image = _pixels(self.shown, dpi, options)
+        if self.fields:
+            height, width = image.shape[:2]
+            merged = _pixels(self.merged, dpi, options)
+            for box in map(box_mapping(self.shown), self.fields):
+                if box is not None:
+                    x0, y0, x1, y1 = map(round, box.to_pixels(width, height))
+                    image[y0:y1, x0:x1] = merged[y0:y1, x0:x1]
+        return image
+
+
+def box_mapping(page: pdfium.PdfPage) -> ToPageBox:
+    """The mapping from PDF coordinates to the cropped and rotated page."""
+    width, height = page.get_size()
+    (x, y), across, up = (_shown_at(page, *point) for point in ((0.0, 0.0), (width, 0.0), (0.0, height)))
+    xa, ya = (across[0] - x) / width, (across[1] - y) / width
+    xb, yb = (up[0] - x) / height, (up[1] - y) / height
+
+    def to_page_box(sides: Sides) -> Box | None:
+        left, bottom, right, top = sides
+        xs = x + xa * left + xb * bottom, x + xa * right + xb * top
+        ys = y + ya * left + yb * bottom, y + ya * right + yb * top
+        x0, x1, y0, y1 = (round(side, _DIGITS) for side in (min(xs), max(xs), min(ys), max(ys)))
+        if x1 <= 0 or x0 >= 1 or y1 <= 0 or y0 >= 1 or (x0 == x1 and y0 == y1):
+            return None
+        return Box(max(x0, 0.0), max(y0, 0.0), min(x1, 1.0), min(y1, 1.0))
+
+    return to_page_box
+
+
 @contextmanager
-def opened_page(document: pdfium.PdfDocument, number: int) -> Generator[pdfium.PdfPage]:
-    """Page `number` (from 1), with form fields and annotations merged into its content.
+def opened_page(document: pdfium.PdfDocument, number: int) -> Generator[PdfPage]:
+    """Page `number` (from 1), also with the annotations and form fields that a viewer shows merged into its content.
 
     Raises:
         DocumentError: (not_found, unreadable; stage `render`).
@@ -54,37 +119,85 @@ def opened_page(document: pdfium.PdfDocument, number: int) -> Generator[pdfium.P
     if not 1 <= number <= len(document):
         raise no_such_page(number)
     try:
-        if document.formenv is not None:
-            # Values of form fields are stored apart from the page's content; flatten() merges them.
-            with closing(document[number - 1]) as page:
-                page.flatten()
-        page = document[number - 1]
+        with ExitStack() as resources:
+            page = resources.enter_context(closing(document[number - 1]))
+            fields = _shown_fields(page)
+            if fields is None:
+                yield PdfPage(page, page)
+            else:
+                yield PdfPage(page, resources.enter_context(_merged(document, number)), fields)
     except pdfium.PdfiumError as error:
         raise DocumentError(
             Reason.UNREADABLE, f"page {number} of the PDF file is damaged: {error}", stage="render"
         ) from error
-    with closing(page):
-        yield page
 
 
-def pixel_size(page: pdfium.PdfPage, settings: Recognition) -> tuple[int, int]:
+def pixel_size(page: PdfPage, settings: Recognition) -> tuple[int, int]:
     """Width and height in pixels of a page rendered at `settings.dpi`; at least 1."""
     scale = settings.dpi / _POINTS_PER_INCH
-    width, height = (max(math.ceil(side * scale), 1) for side in page.get_size())
+    width, height = (max(math.ceil(side * scale), 1) for side in page.shown.get_size())
     return width, height
 
 
-def render(page: pdfium.PdfPage, settings: Recognition) -> Rendered:
+def render(page: PdfPage, settings: Recognition) -> Rendered:
     """The rendered page, RGB. Raises DocumentError (too_large, unreadable; stage `render`)."""
     width, height = pixel_size(page, settings)
     check_size(width, height, settings)
     try:
-        scale = settings.dpi / _POINTS_PER_INCH
-        bitmap = page.render(scale=scale, rev_byteorder=True)  # pyright: ignore[reportArgumentType]  # stub says int
+        image = page.draw(settings.dpi, rev_byteorder=True)
     except (pdfium.PdfiumError, ValueError) as error:
         raise DocumentError(
             Reason.UNREADABLE, f"the PDF page of {width} x {height} pixels cannot be rendered: {error}", stage="render"
         ) from error
+    return Rendered(image, image.shape[1], image.shape[0])
+
+
+def _pixels(page: pdfium.PdfPage, dpi: float, options: dict[str, Any]) -> NDArray[np.uint8]:
+    bitmap = page.render(scale=dpi / _POINTS_PER_INCH, **options)  # pyright: ignore[reportArgumentType]  # stub: int
     image = np.array(bitmap.to_numpy(), dtype=np.uint8)
     bitmap.close()
-    return Rendered(image, image.shape[1], image.shape[0])
+    return image
+
+
+def _shown_at(page: pdfium.PdfPage, across: float, up: float) -> tuple[float, float]:
+    """A point in PDF coordinates, relative to the cropped and rotated page."""
+    x, y = ctypes.c_int(), ctypes.c_int()
+    pdfium_c.FPDF_PageToDevice(page, 0, 0, _RESOLUTION, _RESOLUTION, 0, across, up, x, y)
+    return x.value / _RESOLUTION, y.value / _RESOLUTION
+
+
+def _shown_fields(page: pdfium.PdfPage) -> tuple[Sides, ...] | None:
+    """Bounds of the form fields that a viewer shows; None if the page has no annotation that can show text."""
+    found = [sides for kind, shown, sides in _annotations(page) if shown and kind == pdfium_c.FPDF_ANNOT_WIDGET]
+    shows_text = any(shown and kind not in _WITHOUT_TEXT for kind, shown, _ in _annotations(page))
+    return tuple(found) if shows_text else None
+
+
+def _annotations(page: pdfium.PdfPage) -> Iterator[tuple[int, bool, Sides]]:
+    """Subtype, whether a viewer shows it, and bounds of each annotation."""
+    rectangle = pdfium_c.FS_RECTF()
+    for index in range(pdfium_c.FPDFPage_GetAnnotCount(page)):
+        annotation = pdfium_c.FPDFPage_GetAnnot(page, index)
+        kind = pdfium_c.FPDFAnnot_GetSubtype(annotation)
+        shown = not pdfium_c.FPDFAnnot_GetFlags(annotation) & _NOT_SHOWN
+        pdfium_c.FPDFAnnot_GetRect(annotation, rectangle)
+        pdfium_c.FPDFPage_CloseAnnot(annotation)
+        yield kind, shown, (rectangle.left, rectangle.bottom, rectangle.right, rectangle.top)
+
+
+@contextmanager
+def _merged(document: pdfium.PdfDocument, number: int) -> Generator[pdfium.PdfPage]:
+    """A copy of page `number` whose annotations are part of its content.
+
+    PDFium would replace resources, boxes and rotation that a page inherits. A page that it copies has them itself.
+    """
+    with pdfium.PdfDocument.new() as copy:
+        copy.import_pages(document, [number - 1])
+        with closing(copy[0]) as page:
+            shown = [shown for _, shown, _ in _annotations(page)]
+            for index in reversed(range(len(shown))):
+                if not shown[index]:
+                    pdfium_c.FPDFPage_RemoveAnnot(page, index)
+            pdfium_c.FPDFPage_Flatten(page, pdfium_c.FLAT_NORMALDISPLAY)
+        with closing(copy[0]) as page:
+            yield page

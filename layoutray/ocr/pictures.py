@@ -1,6 +1,7 @@
 """Decode PNG, JPEG and TIFF files of any colour mode and depth to upright 8-bit grey or RGB pictures."""
 
 import contextlib
+import itertools
 import warnings
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from layoutray.ocr.settings import Recognition
 _DECODERS: dict[str, type[ImageFile]] = {"PNG": PngImageFile, "JPEG": JpegImageFile, "TIFF": TiffImageFile}
 _DEEP_MODES = frozenset({"I", "F", "I;16", "I;16B", "I;16L", "I;16N"})
 _PHOTOMETRIC, _WHITE_IS_ZERO = 262, 0
+_NEW_SUBFILE_TYPE, _NO_PAGE = 254, 0b101  # bit 0: a copy of lower resolution; bit 2: a mask of transparency
+_SUBFILE_TYPE, _REDUCED = 255, 2
 _ORIENTATION, _AS_STORED = 274, 1
 
 
@@ -40,16 +43,14 @@ def count_pages(data: bytes, kind: str, settings: Recognition) -> int:
         if kind != "TIFF":
             return 1
         # Stop at max_pages: a file can have millions of frames of a few bytes each.
-        for number in range(1, settings.max_pages + 1):
-            try:
-                image.seek(number)
-            except EOFError:
-                return number
-    raise DocumentError(
-        Reason.TOO_LARGE,
-        f"the file has more than {settings.max_pages} pages; split it or raise max_pages",
-        stage="open",
-    )
+        frames = list(itertools.islice(_page_frames(image), settings.max_pages + 1))
+    if len(frames) > settings.max_pages:
+        raise DocumentError(
+            Reason.TOO_LARGE,
+            f"the file has more than {settings.max_pages} pages; split it or raise max_pages",
+            stage="open",
+        )
+    return max(len(frames), 1)
 
 
 def decode(data: bytes, kind: str, number: int, settings: Recognition) -> Rendered:
@@ -57,11 +58,13 @@ def decode(data: bytes, kind: str, number: int, settings: Recognition) -> Render
     with _opened(data, kind, "render") as image:
         if not 1 <= number <= settings.max_pages:
             raise no_such_page(number)
-        if number > 1:
-            try:
-                image.seek(number - 1)
-            except EOFError as error:
-                raise no_such_page(number) from error
+        if kind == "TIFF":
+            frame = next(itertools.islice(_page_frames(image), number - 1, None), 0 if number == 1 else None)
+            if frame is None:
+                raise no_such_page(number)
+            image.seek(frame)
+        elif number > 1:
+            raise no_such_page(number)
         check_size(image.width, image.height, settings)
         image.load()
         # Orientation data that cannot be read are ignored.
@@ -70,6 +73,21 @@ def decode(data: bytes, kind: str, number: int, settings: Recognition) -> Render
         pixels = _eight_bits(image)
     height, width = pixels.shape[:2]
     return Rendered(pixels, width, height)
+
+
+def _page_frames(image: ImageFile) -> Generator[int]:
+    """The frames of a TIFF that are pages: neither smaller copies of another frame (thumbnails) nor masks.
+
+    A file that has only such frames has one page: its first frame.
+    """
+    for frame in itertools.count():
+        try:
+            image.seek(frame)
+        except EOFError:
+            return
+        tags = image.tag_v2 if isinstance(image, TiffImageFile) else {}
+        if not tags.get(_NEW_SUBFILE_TYPE, 0) & _NO_PAGE and tags.get(_SUBFILE_TYPE) != _REDUCED:
+            yield frame
 
 
 def is_turned(data: bytes, kind: str) -> bool:

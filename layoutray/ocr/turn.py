@@ -11,6 +11,10 @@ from layoutray.ocr.settings import Recognition
 
 _MARGIN = 0.15
 """A turned page that is not read well must be read better than the upright one by at least this confidence."""
+_LOWEST_LINE = 6
+"""Pixels; a picture that is thinner holds no letter."""
+_LONGEST_LINE = 150
+"""The length of a line of text is at most this number of times its height."""
 _WHOLE_WORD = 3
 """Letters; the boxes of shorter words may be higher than wide."""
 
@@ -38,8 +42,12 @@ class Reading:
 def read_upright(picture: NDArray[np.uint8], engine: Engine, settings: Recognition) -> Reading:
     """Read a page, and read it again turned by 180, 90 and 270 degrees if its words are not read well.
 
-    A page that the engine reads well at once takes no more time than without this.
+    A page that the engine reads well at once takes no more time than without this. A strip that can hold no line of
+    text has no words.
     """
+    shorter, longer = sorted(picture.shape[:2])
+    if shorter < _LOWEST_LINE or longer > _LONGEST_LINE * shorter:
+        return Reading((), 0, 0.0)
     upright = best = _read(picture, engine, settings, 0)
     read_once = settings.orientation == "upright" or _well_read(upright, engine)
     # If it lies on a side, most of its words are higher than wide. The likeliest turns come first.

@@ -8,20 +8,25 @@ import pypdfium2 as pdfium
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.formats.invisible_text import InvisibleText, matrix_of, page_point, visual_order
 from layoutray.ocr import pdf_text
+from layoutray.ocr.pdf import PdfPage
 from tests.formats.made_pages import largest_deviation, pages
-from tests.ocr.files import pdf
+from tests.ocr.files import encoded, pdf, placed_picture
+
+WHITE = encoded(Image.new("L", (8, 8), 255), "JPEG")
+SCAN = placed_picture(left=0, bottom=0, width=2000, height=2000)
 
 
 def written(page: Page, data: bytes = b"") -> bytes:
-    """A PDF file with the words of `page` on an empty page of its size, or on the only page of the file `data`."""
+    """A PDF file with the words of `page` on a white scan of its size, or on the only page of the file `data`."""
     stream = io.BytesIO()
-    with pdfium.PdfDocument(data) if data else pdfium.PdfDocument.new() as document:
-        shown = document[0] if data else document.new_page(0.36 * page.width, 0.36 * page.height)
-        with closing(shown), InvisibleText(document, [page]) as text:
+    size = f"/MediaBox [0 0 {0.36 * page.width} {0.36 * page.height}]"
+    with pdfium.PdfDocument(data or pdf(SCAN, jpeg=WHITE, page_entries=size)) as document:
+        with closing(document[0]) as shown, InvisibleText(document, [page]) as text:
             text.write(page, shown)
         document.save(stream)
     return stream.getvalue()
@@ -29,7 +34,7 @@ def written(page: Page, data: bytes = b"") -> bytes:
 
 def read(data: bytes) -> pdf_text.TextLayer:
     with pdfium.PdfDocument(data) as document, closing(document[0]) as page:
-        return pdf_text.read(page)
+        return pdf_text.read(PdfPage(page, page))
 
 
 def of_words(*words: Word, size: tuple[int, int] = (1000, 1400)) -> Page:
@@ -64,7 +69,8 @@ def test_a_box_may_have_no_area_and_lie_anywhere(across: list[float], down: list
 @pytest.mark.parametrize("crop", ["", "/CropBox [50 100 450 790]"])
 def test_words_lie_where_the_page_shows_them(rotate: int, crop: str) -> None:
     # The content leaves a changed coordinate system behind.
-    data = pdf("2 0 0 3 10 20 cm\n", page_entries=f"/MediaBox [0 0 600 800] {crop} /Rotate {rotate}")
+    entries = f"/MediaBox [0 0 600 800] {crop} /Rotate {rotate}"
+    data = pdf(SCAN + "2 0 0 3 10 20 cm\n", jpeg=WHITE, page_entries=entries)
     page = of_words(*(Word(text=text, box=Box(0.1, y, 0.4, y + 0.02)) for text, y in (("upper", 0.1), ("lower", 0.8))))
     assert largest_deviation(page.words, read(written(page, data)).words, page) < 1
 

@@ -55,7 +55,7 @@ def layers(data: bytes) -> list[TextLayer]:
         found: list[TextLayer] = []
         for number in range(len(document)):
             with closing(document[number]) as page:
-                found.append(pdf_text.read(page))
+                found.append(pdf_text.read(pdf.PdfPage(page, page)))
         return found
 
 
@@ -186,7 +186,7 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
         with pytest.raises(DocumentError) as failed:
             searchable_pdf([page_of(put(tmp_path / name, content))])
         assert failed.value.reason == Reason.UNREADABLE
-    with pytest.raises(DocumentError, match="PDFium cannot write on"):
+    with pytest.raises(DocumentError, match="the file has no page 7"):
         searchable_pdf([page_of(put(tmp_path / "c.pdf", pdf_file(FULL_PAGE, FULL_PAGE, jpeg=SCAN)), 7)])
 
 

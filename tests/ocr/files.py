@@ -24,27 +24,37 @@ def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
 def pdf(
     *pages: str, jpeg: bytes = b"", page_entries: str = "/MediaBox [0 0 600 800]", trailer_entries: str = ""
 ) -> bytes:
-    """A PDF file. Each page is a content stream with fonts /F (Helvetica), /G (no Unicode) and picture /P (`jpeg`)."""
+    """A PDF file. Each page is a content stream with the picture /P (`jpeg`), the layer /L, which is off, and fonts.
+
+    They are /F (Helvetica), /G (no Unicode), /H (each letter is told to be another one), /R (A, B, … are told to be
+    Hebrew) and /V (Japanese, vertical).
+    """
     contents = [3 + 2 * number for number in range(len(pages))]
     first_shared = 3 + 2 * len(pages)
     kids = " ".join(f"{number + 1} 0 R" for number in contents)
     objects: dict[int, bytes] = {
-        1: b"<< /Type /Catalog /Pages 2 0 R >>",
+        1: b"<< /Type /Catalog /Pages 2 0 R /OCProperties << /OCGs [%d 0 R] /D << /OFF [%d 0 R] >> >> >>"
+        % (first_shared + 4, first_shared + 4),
         2: f"<< /Type /Pages /Count {len(pages)} /Kids [{kids}] >>".encode(),
     }
-    resources = (
-        f"<< /Font << /F {first_shared} 0 R /G {first_shared + 1} 0 R >> /XObject << /P {first_shared + 2} 0 R >> >>"
-    )
+    fonts = {"F": 0, "G": 1, "H": 5, "R": 7, "V": 9}
+    named = " ".join(f"/{name} {first_shared + number} 0 R" for name, number in fonts.items())
+    others = f"/XObject << /P {first_shared + 2} 0 R >> /Properties << /L {first_shared + 4} 0 R >>"
+    resources = f"<< /Font << {named} >> {others} >>"
     for number, content in zip(contents, pages, strict=True):
         objects[number] = _stream("", content.encode("latin-1"))
         page = f"<< /Type /Page /Parent 2 0 R {page_entries} /Contents {number} 0 R /Resources {resources} >>"
         objects[number + 1] = page.encode()
     objects[first_shared] = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
-    objects[first_shared + 1] = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode %d 0 R >>" % (
-        first_shared + 3
-    )
+    for number, table in ((1, 3), (5, 6), (7, 8)):
+        font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode %d 0 R >>"
+        objects[first_shared + number] = font % (first_shared + table)
     objects[first_shared + 2] = _jpeg_object(jpeg)
-    objects[first_shared + 3] = _stream("", _PRIVATE_USE_MAP)
+    objects[first_shared + 3] = _stream("", _unicode_map("<00> <FF> <E000>"))
+    objects[first_shared + 4] = b"<< /Type /OCG /Name (off) >>"
+    objects[first_shared + 6] = _stream("", _unicode_map("<21> <FF> <0024>"))
+    objects[first_shared + 8] = _stream("", _unicode_map("<00> <40> <0000>", "<41> <5A> <05D0>"))
+    objects[first_shared + 9] = _VERTICAL_FONT
     return _assembled(objects, trailer_entries)
 
 
@@ -58,10 +68,17 @@ def placed_picture(*, left: int, bottom: int, width: int, height: int) -> str:
     return f"q {width} 0 0 {height} {left} {bottom} cm /P Do Q\n"
 
 
-_PRIVATE_USE_MAP = b"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapType 2 def
+_VERTICAL_FONT = b"""<< /Type /Font /Subtype /Type0 /BaseFont /HeiseiMin-W3 /Encoding /UniJIS-UCS2-V /DescendantFonts
+[<< /Type /Font /Subtype /CIDFontType0 /BaseFont /HeiseiMin-W3
+/CIDSystemInfo << /Registry (Adobe) /Ordering (Japan1) /Supplement 2 >> >>] >>"""
+
+
+def _unicode_map(*ranges: str) -> bytes:
+    lines = "\n".join(ranges)
+    return f"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapType 2 def
 1 begincodespacerange <00> <FF> endcodespacerange
-1 beginbfrange <00> <FF> <E000> endbfrange
-endcmap end end"""
+{len(ranges)} beginbfrange {lines} endbfrange
+endcmap end end""".encode()
 
 
 def _jpeg_object(jpeg: bytes) -> bytes:
@@ -92,22 +109,35 @@ def _assembled(objects: dict[int, bytes], trailer_entries: str) -> bytes:
     )
 
 
-def pdf_form(printed: str, filled_in: str) -> bytes:
-    """A one-page PDF form: `printed` is the page's content, `filled_in` the value of its only field."""
-    appearance = "/DA (/F 24 Tf 0 g) /F 4 /Rect [200 500 500 540] /P 4 0 R /AP << /N 7 0 R >>"
-    field = f"/FT /Tx /T (name) /V ({filled_in}) {appearance}"
+def pdf_form(
+    printed: str,
+    filled_in: str,
+    *,
+    form: str = "/AcroForm << /Fields [6 0 R] /DR << /Font << /F 5 0 R >> >> >>",
+    kind: str = "/Subtype /Widget /FT /Tx /T (name)",
+    flags: int = 4,
+    inherited: str = "",
+) -> bytes:
+    """A one-page PDF form: `printed` is the page's content, `filled_in` the value of its only field.
+
+    Args:
+        form: the catalog's entry; empty: the document has no form.
+        kind: what the annotation is.
+        flags: of the annotation: 2 hidden, 4 printed, 32 not shown on screen.
+        inherited: what the page inherits (`/Resources`, `/MediaBox`, `/CropBox`, `/Rotate`); its own otherwise.
+    """
     fonts = "/Resources << /Font << /F 5 0 R >> >>"
+    own = " ".join(entry for entry in (fonts, "/MediaBox [0 0 600 800]") if entry.split()[0] not in inherited)
+    field = f"{kind} /V ({filled_in}) /DA (/F 24 Tf 0 g) /F {flags} /Rect [200 500 500 540] /P 4 0 R /AP << /N 7 0 R >>"
     appearance = f"/Tx BMC BT /F 24 Tf 4 10 Td ({filled_in}) Tj ET EMC".encode()
     return _assembled(
         {
-            1: b"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [6 0 R] /DR << /Font << /F 5 0 R >> >> >> >>",
-            2: b"<< /Type /Pages /Count 1 /Kids [4 0 R] >>",
+            1: f"<< /Type /Catalog /Pages 2 0 R {form} >>".encode(),
+            2: f"<< /Type /Pages /Count 1 /Kids [4 0 R] {inherited} >>".encode(),
             3: _stream("", typed(printed, x=60, y=700).encode()),
-            4: (
-                f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 3 0 R /Annots [6 0 R] {fonts} >>"
-            ).encode(),
-            5: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-            6: f"<< /Type /Annot /Subtype /Widget {field} >>".encode(),
+            4: f"<< /Type /Page /Parent 2 0 R /Contents 3 0 R /Annots [6 0 R] {own} >>".encode(),
+            5: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding << /Differences [65 /Eacute] >> >>",
+            6: f"<< /Type /Annot {field} >>".encode(),
             7: _stream(f"/Type /XObject /Subtype /Form /BBox [0 0 300 40] {fonts}", appearance),
         },
         "",

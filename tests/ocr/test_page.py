@@ -1,7 +1,9 @@
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -9,7 +11,9 @@ from layoutray import config
 from layoutray.metrics.word_recall import word_recall
 from layoutray.ocr import engines
 from layoutray.ocr.page import recognise_page
-from layoutray.ocr.settings import Recognition
+from layoutray.ocr.ppocr.detect import without_strip
+from layoutray.ocr.settings import Profile, Recognition
+from layoutray.ocr.tesseract.preprocess import preprocess
 from layoutray.ocr.tesseract.settings import Preprocessing, TesseractSettings
 from tests.ocr.files import encoded, pdf, picture, placed_picture, typed
 
@@ -68,6 +72,38 @@ def test_a_born_digital_page_reads_the_same_drawn() -> None:
         assert one.box.overlap(other.box) > 0.6 * max(one.box.area, other.box.area)
 
 
+HEADER = "".join(typed("seven wooden chairs for the room", x=60, y=760 - 20 * line, size=12) for line in range(4))
+FOOTER = typed("kind regards", x=60, y=60, size=12)
+
+
+@pytest.mark.parametrize("strips", [1, 8])
+def test_a_picture_beside_text_is_read_where_it_stands(strips: int) -> None:
+    scan = picture(TEXT, size=(1000, 800))
+    parts = "".join(
+        f"q 500 0 0 {400 // strips} 60 {500 - 400 // strips * (part + 1)} cm "
+        f"q 1 0 0 {strips} 0 {1 - strips + part} cm 0 {(strips - 1 - part) / strips} 1 {1 / strips} re W n /P Do Q Q\n"
+        for part in range(strips)
+    )
+    page = recognise_page(pdf(HEADER + parts + FOOTER, jpeg=encoded(scan, "JPEG")), 1, SETTINGS)
+    expected = "seven wooden chairs for the room " * 4 + " ".join(TEXT.split()) + " kind regards"
+    assert " ".join(word.text for word in page.words) == expected
+    word = next(word for word in page.words if word.text == "Purchase")
+    assert (word.box.x0, word.box.y0) == pytest.approx((110 / 600, (300 + 54) / 800), abs=0.01)
+    assert word.confidence is not None
+    assert [word.line for word in page.words] == sorted(word.line for word in page.words)
+    assert (page.provenance.words, page.provenance.engine) == ("text_layer", "tesserocr")
+    assert "text layer of 26 words; 1 picture beside it: 7 words by OCR" in page.provenance.reason
+
+
+@pytest.mark.parametrize("over", [HEADER, HEADER.replace("0 Tr", "3 Tr")], ids=["text", "earlier OCR"])
+def test_a_picture_under_text_is_not_read_again(over: str) -> None:
+    scan = encoded(picture(TEXT, size=(1000, 800)), "JPEG")
+    placed = placed_picture(left=0, bottom=600, width=600, height=200)
+    body = "".join(typed("seven wooden chairs for the room", x=60, y=500 - 20 * line) for line in range(8))
+    page = recognise_page(pdf(placed + over + body, jpeg=scan), 1, SETTINGS)
+    assert page.provenance.engine == ""
+
+
 def test_boxes_of_a_photograph_lie_in_the_upright_page() -> None:
     upright = picture(TEXT, size=(1200, 700))
     exif = Image.Exif()
@@ -124,3 +160,19 @@ def test_born_digital_pages_drawn_read_as_their_text_layer_says(data_root: Path)
         data = path.read_bytes()
         layer = texts(data)
         assert word_recall([texts(data, replace(SETTINGS, text_layer="never"))], [layer])[0] > 0.9
+
+
+@pytest.mark.parametrize("profile", ["fast", "accurate"])
+@pytest.mark.parametrize("size", [(3, 2000), (2000, 3), (20_000, 30), (30, 20_000)])
+def test_a_strip_that_holds_no_line_has_no_words(profile: Profile, size: tuple[int, int]) -> None:
+    data = encoded(Image.linear_gradient("L").resize(size), "PNG")
+    started = time.perf_counter()
+    assert recognise_page(data, 1, Recognition(profile=profile)).words == ()
+    assert time.perf_counter() - started < 1
+
+
+def test_a_strip_is_not_scaled_up_to_a_large_picture() -> None:
+    prepared = preprocess(np.zeros((2000, 20), np.uint8), Preprocessing())
+    assert prepared.image.shape == (10_000, 100)
+    padded, scale = without_strip(np.zeros((4000, 40, 3), np.uint8))
+    assert (padded.shape, scale) == ((2000, 400, 3), 0.5)

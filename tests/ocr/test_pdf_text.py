@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from layoutray.ocr import pdf, pdf_text
 from layoutray.ocr.pdf_text import TextLayer
@@ -123,6 +124,132 @@ def test_what_was_typed_into_a_form_is_part_of_the_page() -> None:
     assert (words[-1].box.x0, words[-1].box.y0) == pytest.approx((206 / 600, 272 / 800), abs=0.02)
     drawn = render_page(data, 1, replace(SETTINGS, dpi=72)).image[..., 0]
     assert drawn[260:300, 200:500].min() < 100
+
+
+@pytest.mark.parametrize(
+    "unseen",
+    [
+        typed("nobody sees", x=60, y=300, mode=3),
+        "1 g " + typed("nobody sees", x=60, y=300) + "0 g ",
+        typed("nobody sees", x=60, y=300) + "1 g 40 280 300 60 re f 0 g ",
+        "q 0 0 600 200 re W n " + typed("nobody sees", x=60, y=300) + "Q ",
+        "/OC /L BDC " + typed("nobody sees", x=60, y=300) + "EMC ",
+        "q .02 0 0 .02 0 0 cm " + typed("nobody sees", x=3000, y=15000) + "Q ",
+    ],
+    ids=["invisible", "white", "covered", "clipped", "layer", "tiny"],
+)
+def test_text_that_nobody_sees_is_no_word(unseen: str) -> None:
+    data = pdf_file(typed("Total due", x=60, y=700) + unseen)
+    assert [word.text for word in layer_of(data).words] == ["Total", "due"]
+    assert usable(data) == (
+        True,
+        "the PDF page has a text layer of 2 words; 2 more words, which nobody sees, are left out",
+    )
+
+
+@pytest.mark.parametrize("paint", ["0 g 40 280 300 60 re f 1 g ", ".9 g ", "0 0 1 rg 40 280 300 60 re f .24 0 0 rg "])
+def test_text_of_any_colour_is_seen(paint: str) -> None:
+    words = layer_of(pdf_file(paint + typed("white on dark - 1", x=60, y=300))).words
+    assert " ".join(word.text for word in words) == "white on dark - 1"
+
+
+def test_text_on_a_dark_picture_is_seen() -> None:
+    dark = encoded(Image.new("L", (30, 40), 20), "JPEG")
+    words = layer_of(pdf_file(FULL_PAGE + "1 g " + prose(), jpeg=dark)).words
+    assert len(words) == 40
+
+
+def test_an_invisible_text_over_a_picture_counts() -> None:
+    scan = placed_picture(left=0, bottom=0, width=600, height=300)
+    data = pdf_file(scan + typed("scanned", x=100, y=246, size=16, mode=3) + prose(), jpeg=SCAN)
+    assert "scanned" in [word.text for word in layer_of(data).words]
+
+
+def test_letters_that_were_drawn_as_outlines_with_invisible_text_are_read_by_ocr() -> None:
+    bars = "".join(f"{60 + 9 * number} 300 4 18 re f " for number in range(20))
+    good, reason = usable(pdf_file(bars + typed("as outlines", x=60, y=300, mode=3)))
+    assert not good
+    assert "not shown as text" in reason
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize("size", [12, 24])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_letters_that_are_painted_twice_count_once(shift: float, size: int, at_once: bool) -> None:
+    letters = [(60 + 0.8 * size * number, letter) for number, letter in enumerate("TOTALEUR485")]
+    painted = [(x + by, letter) for x, letter in letters for by in (0.0, shift)]
+    if not at_once:
+        painted = [(x + by, letter) for by in (0.0, shift) for x, letter in letters]
+    content = "".join(f"BT /F {size} Tf {x} 700 Td ({letter}) Tj ET " for x, letter in painted)
+    assert "".join(word.text for word in layer_of(pdf_file(content)).words) == "TOTALEUR485"
+
+
+def test_equal_letters_side_by_side_stay() -> None:
+    texts = "Illlll bookkeeper off 1111 ....... Mississippi"
+    words = layer_of(pdf_file(typed(texts, x=60, y=700, size=9) + "-2 Tc " + typed("11000", x=60, y=600))).words
+    assert " ".join(word.text for word in words) == texts + " 11000"
+
+
+def test_a_page_with_text_that_has_no_characters_is_read_by_ocr() -> None:
+    columns = "".join(
+        f"BT /V 12 Tf {500 - 40 * number} 700 Td <4E004E8C4E094E004E8C4E09> Tj ET " for number in range(6)
+    )
+    good, reason = usable(pdf_file(typed("Page 1 of 3", x=60, y=20, size=10) + columns))
+    assert not good
+    assert "has no characters" in reason
+
+
+def test_letters_that_are_told_to_be_others_are_read_by_ocr() -> None:
+    lines = ("Invoice number of the account", "Total amount due within thirty days", "Thank you for your business")
+    content = "".join(typed(line, x=60, y=700 - 40 * number, font="H") for number, line in enumerate(lines))
+    good, reason = usable(pdf_file(content))
+    assert not good
+    assert "of no language" in reason
+
+
+@pytest.mark.parametrize("written", ["(CBA)", ")CBA("])
+def test_brackets_of_right_to_left_text_are_as_they_are_meant(written: str) -> None:
+    escaped = written.replace("(", r"\(").replace(")", r"\)")
+    (word,) = layer_of(pdf_file(typed(escaped, x=60, y=700, font="R"))).words
+    assert word.text == "(\u05d0\u05d1\u05d2)"
+
+
+RESOURCES, BOX = "/Resources << /Font << /F 5 0 R >> >>", "/MediaBox [0 0 600 800]"
+ORPHAN = "/AcroForm << /Fields [] >>"
+FREE_TEXT = "/Subtype /FreeText"
+
+
+@pytest.mark.parametrize("inherited", ["", RESOURCES, BOX, RESOURCES + BOX, BOX + "/CropBox [50 400 600 790]"])
+def test_fields_do_not_change_the_page_that_they_are_on(inherited: str) -> None:
+    # In the font of the page `A` is `É`. A page that loses its resources is drawn and read with another font.
+    data = pdf_form("A Name", "Hippolyta", inherited=inherited)
+    left, bottom, right, top = (50, 400, 600, 790) if "Crop" in inherited else (0, 0, 600, 800)
+    words = layer_of(data).words
+    assert [word.text for word in words] == ["É", "Name", "Hippolyta"]
+    for word, (x, y) in ((words[0], (60, 700)), (words[2], (204, 510))):
+        assert word.box.x0 == pytest.approx((x - left) / (right - left), abs=0.01)
+        assert word.box.y1 == pytest.approx((top - y) / (top - bottom), abs=0.015)
+    drawn = render_page(data, 1, replace(SETTINGS, dpi=72))
+    assert (drawn.width, drawn.height) == (right - left, top - bottom)
+    assert drawn.image[top - 540 : top - 500, 200 - left : 500 - left].min() < 100
+
+
+@pytest.mark.parametrize(
+    ("form", "kind"),
+    [("", FREE_TEXT), (ORPHAN, FREE_TEXT), ("", "/Subtype /Widget /FT /Tx /T (name)"), (ORPHAN, "/Subtype /Widget")],
+)
+def test_annotations_are_part_of_the_page_without_a_form_too(form: str, kind: str) -> None:
+    data = pdf_form("Name", "Hippolyta", form=form, kind=kind)
+    assert [word.text for word in layer_of(data).words] == ["Name", "Hippolyta"]
+    assert render_page(data, 1, replace(SETTINGS, dpi=72)).image[260:300, 200:500].min() < 100
+
+
+@pytest.mark.parametrize(("flags", "seen"), [(0, True), (4, True), (2, False), (2 + 4, False), (32, False)])
+@pytest.mark.parametrize("kind", [FREE_TEXT, "/Subtype /Widget /FT /Tx /T (name)"])
+def test_an_annotation_is_read_if_a_viewer_shows_it(flags: int, seen: bool, kind: str) -> None:
+    data = pdf_form("Name", "Hippolyta", kind=kind, flags=flags)
+    assert ["Hippolyta" in word.text for word in layer_of(data).words] == [False, True][: 1 + seen]
+    assert (render_page(data, 1, replace(SETTINGS, dpi=72)).image[260:300, 200:500].min() < 100) == seen
 
 
 def test_every_word_can_be_written_as_utf8(data_root: Path) -> None:

@@ -3,7 +3,7 @@ import pytest
 from PIL import Image
 
 from layoutray.errors import DocumentError, Reason
-from layoutray.ocr.pictures import decode, is_turned
+from layoutray.ocr.pictures import count_pages, decode, is_turned
 from layoutray.ocr.settings import Recognition
 from tests.ocr.files import encoded
 
@@ -116,3 +116,26 @@ def test_a_tiff_whose_frames_form_a_ring_ends() -> None:
     with pytest.raises(DocumentError) as caught:
         decode(bytes(data), "TIFF", 2, SETTINGS)
     assert caught.value.reason in (Reason.NOT_FOUND, Reason.UNREADABLE)
+
+
+@pytest.mark.parametrize("marks", [{254: 1}, {254: 5}, {255: 2}])
+@pytest.mark.parametrize("first", [True, False])
+def test_thumbnails_in_a_tiff_are_no_pages(marks: dict[int, int], first: bool) -> None:
+    page = Image.new("L", (60, 80), 40)
+    thumbnail = Image.new("L", (6, 8), 200)
+    thumbnail.encoderinfo = {"tiffinfo": marks}
+    page.encoderinfo = {"tiffinfo": {254: 0}}
+    frames = [thumbnail, page, page] if first else [page, thumbnail, page, thumbnail]
+    options = {"tiffinfo": marks} if first else {}
+    data = encoded(frames[0], "TIFF", save_all=True, append_images=frames[1:], **options)
+    assert count_pages(data, "TIFF", SETTINGS) == 2
+    assert [decode(data, "TIFF", number, SETTINGS).width for number in (1, 2)] == [60, 60]
+    with pytest.raises(DocumentError) as caught:
+        decode(data, "TIFF", 3, SETTINGS)
+    assert caught.value.reason is Reason.NOT_FOUND
+
+
+def test_a_tiff_of_thumbnails_alone_has_one_page() -> None:
+    data = encoded(Image.new("L", (6, 8), 200), "TIFF", tiffinfo={254: 1})
+    assert count_pages(data, "TIFF", SETTINGS) == 1
+    assert decode(data, "TIFF", 1, SETTINGS).width == 6

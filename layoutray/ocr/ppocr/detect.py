@@ -1,7 +1,9 @@
 """Lines of text on a page, found by PP-OCR's detection network through the package `rapidocr`."""
 
+import math
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 from rapidocr import RapidOCR
@@ -10,6 +12,8 @@ from layoutray.ocr.ppocr import models
 
 _LONGEST_SIDE = 2000
 """Pixels; a larger page is scaled down for detection only."""
+_STRIP = 5
+"""A page that is this number of times as long as wide is padded."""
 _TEXT_PIXEL, _TEXT_LINE = 0.2, 0.25
 """Least probability of text in a pixel, and its mean over a line. The package's defaults lose whole lines."""
 
@@ -46,12 +50,26 @@ class Detector:
             of text over each line (lines,).
         """
         # The network was trained on BGR pictures.
-        found = self._network(np.ascontiguousarray(page[:, :, ::-1]), use_det=True, use_cls=False, use_rec=False)
+        picture, scale = without_strip(page[:, :, ::-1])
+        found = self._network(picture, use_det=True, use_cls=False, use_rec=False)
         boxes: Any = getattr(found, "boxes", None)  # the package declares results of other uses too
         scores: Any = getattr(found, "scores", None)
         if boxes is None or scores is None:
             return np.zeros((0, 4, 2)), np.zeros(0)
-        return np.asarray(boxes, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+        return np.asarray(boxes, dtype=np.float64) / scale, np.asarray(scores, dtype=np.float64)
+
+
+def without_strip(page: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], float]:
+    """The page, and its scale; a strip is padded below and to the right, so that scaling cannot make it much larger."""
+    height, width = page.shape[:2]
+    least = math.ceil(min(max(height, width), _LONGEST_SIDE) / _STRIP)
+    if min(height, width) >= least:
+        return np.ascontiguousarray(page), 1.0
+    scale = min(_LONGEST_SIDE / max(height, width), 1.0)
+    size = max(round(width * scale), 1), max(round(height * scale), 1)
+    page = np.asarray(cv2.resize(page, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+    below, beside = max(least - size[1], 0), max(least - size[0], 0)
+    return np.pad(page, ((0, below), (0, beside), (0, 0)), mode="edge"), scale
 
 
 def _as_found(dt_boxes: NDArray[Any]) -> NDArray[Any]:

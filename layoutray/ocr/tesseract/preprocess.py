@@ -12,6 +12,7 @@ from layoutray.ocr.tesseract.settings import Preprocessing
 
 _MAX_SKEW = 5.0  # degrees; larger angles are not skew of a scan
 _MIN_SKEW = 0.5  # degrees; smaller skew is not corrected
+_HIGHEST = 10_000  # pixels of a picture that was made larger; Tesseract takes no picture of more than 32,767
 _PROFILE_WIDTH = 800  # pixels; skew is measured on a picture of this width
 
 
@@ -101,6 +102,7 @@ def _deskewed(image: NDArray[np.uint8], skew: float) -> Prepared:
 
 def _rescaled(image: NDArray[np.uint8], width: int) -> NDArray[np.uint8]:
     old_height, old_width = image.shape[:2]
+    width = min(width, max(_HIGHEST * old_width // old_height, old_width))
     if width in (0, old_width):
         return image
     size = (width, max(round(old_height * width / old_width), 1))
