@@ -12,7 +12,7 @@ from layoutray.ocr.tesseract.settings import Preprocessing
 
 _MAX_SKEW = 5.0  # degrees; larger angles are not skew of a scan
 _MIN_SKEW = 0.5  # degrees; smaller skew is not corrected
-_HIGHEST = 10_000  # pixels of a picture that was made larger; Tesseract takes no picture of more than 32,767
+_HIGHEST = 30_000  # pixels of a picture that was made larger; Tesseract takes no picture of more than 32,767
 _PROFILE_WIDTH = 800  # pixels; skew is measured on a picture of this width
 
 
