@@ -16,7 +16,6 @@ STEPS_OF_AN_ENCODER = 100
 """Fewest steps from a text encoder."""
 _BATCH = 8
 _PASSES = 4
-_LARGEST_MICRO_BATCH = 4
 _FEWEST_DOCUMENTS = 3
 _ALL_FOLDS_UP_TO = 50
 """Documents. With more, one fold has enough of them to measure on."""
@@ -42,7 +41,6 @@ class Schedule:
 
     steps: int
     batch_size: int
-    micro_batch_size: int
     learning_rate: float
     warmup_steps: int
     word_masking: float
@@ -57,7 +55,7 @@ class Schedule:
 
     def assignments(self) -> list[str]:
         """The training settings, as `KEY=VALUE` assignments to recipe keys."""
-        keys = ("steps", "batch_size", "micro_batch_size", "learning_rate", "warmup_steps", "word_masking")
+        keys = ("steps", "batch_size", "learning_rate", "warmup_steps", "word_masking")
         return [f"train.{key}={getattr(self, key)}" for key in keys]
 
 
@@ -84,7 +82,6 @@ def schedule(documents: int, windows: int, fewest_steps: int, folds: int = 0) ->
         documents=documents,
         steps=steps,
         batch_size=_BATCH,
-        micro_batch_size=_LARGEST_MICRO_BATCH,
         learning_rate=3e-4,
         warmup_steps=steps // 10,
         # What was measured: no masking in the shortest trainings, a tenth in all others.
