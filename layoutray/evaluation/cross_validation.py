@@ -3,12 +3,15 @@
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
+import numpy as np
+
 from layoutray import checkpoint
 from layoutray.evaluation.evaluate import FieldEvaluation, evaluate, evaluation_of_fields
-from layoutray.evaluation.fields import normal_fields
+from layoutray.evaluation.fields import answered_fields, normal_fields
 from layoutray.evaluation.measurement import Measurement
 from layoutray.evaluation.page_selection import PageSelection
-from layoutray.metrics.item_counts import count_items, summed
+from layoutray.metrics.bootstrap import f1
+from layoutray.metrics.item_counts import count_items
 from layoutray.prepare.whole_documents import read_documents
 from layoutray.store.data_set import DataSet
 from layoutray.tasks import document_fields_of
@@ -30,11 +33,11 @@ def measurement_of(fields: FieldEvaluation) -> Measurement:
     counts = {
         str(number): count_items(
             ((one.name, one.value) for one in normal_fields(document.expected, fields.schema)),
-            ((answer.name, answer.value) for answer in document.answers),
+            ((one.name, one.value) for one in answered_fields(document.answers, fields.schema)),
         )
         for number, document in enumerate(fields.documents)
     }
-    return Measurement("field_f1", "max", summed(counts.values()).f1, counts)
+    return Measurement("field_f1", "max", f1(np.array([[*counts.values()]])).value, counts)
 
 
 def _answered(folders: Sequence[str], model: str, doc_ids: frozenset[str]) -> FieldEvaluation | None:

@@ -17,9 +17,9 @@ class TrainRecipe:
     Attributes:
         steps: optimiser steps.
         batch_size: examples per step, over all workers and accumulations.
-        micro_batch_size: largest number of examples per forward pass; it divides `batch_size`, or is lowered to a smaller
-            one. 0 takes the greatest divisor of `batch_size` up to 4. Each micro-batch has its own random numbers, so
-            that the loss does not depend on the number of workers that share a step.
+        micro_batch_size: largest number of examples per forward pass; it divides `batch_size`, or is lowered to a
+            smaller one. 0 takes the greatest divisor of `batch_size` up to 4. Each micro-batch has its own random
+            numbers, so that the loss does not depend on the number of workers that share a step.
         micro_batch_tokens: largest number of tokens per forward pass, padding included; a longer window is alone. 0 is
             no limit.
         windows: `packed` computes only the real tokens, and in the last layer only those with targets, where the

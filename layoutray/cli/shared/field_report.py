@@ -96,8 +96,8 @@ def _row(name: str, measured: FieldEvaluation) -> Sequence[object]:
     score = measured.scores.normal.get(name)
     with_value = [one for one in documents if any(field.name == name for field in one.expected)]
     missing = sum(not _answers(one, name) for one in with_value)
-    if score is None or not score.answered:
-        return name, len(with_value), "0.00", "-", 0, missing
+    if score is None or score.precision is None:
+        return name, len(with_value), "0.00" if score else "-", "no answers", 0, missing
     wrong = score.answered - score.correct
     return name, len(with_value), f"{score.f1:.2f}", f"{score.precision:.2f}", wrong, missing
 
