@@ -37,7 +37,8 @@ from layoutray.tokenizer import Tokenizer
 Fetch = Callable[[str], str]
 """Gives the folder or address at which the calling process can read the checkpoint that a name means."""
 
-REQUIRED = ("recipe.json", "labels.json", "model.safetensors", "tokenizer.json", "metrics.json", "provenance.json")
+_WEIGHTS = "model.safetensors"
+REQUIRED = ("recipe.json", "labels.json", _WEIGHTS, "tokenizer.json", "metrics.json", "provenance.json")
 EXAMPLE = "example.json"
 FILES = (*REQUIRED, "calibration.json")
 _SCALE = ".scale"
@@ -94,10 +95,16 @@ def save(folder: str | Path, checkpoint: Checkpoint, *, eight_bits: bool = False
         "provenance.json": _json(checkpoint.provenance),
         "calibration.json": _json({"temperature": checkpoint.temperature}),
         "tokenizer.json": checkpoint.tokenizer.inner.to_str(pretty=True).encode(),
-        "model.safetensors": safetensors.torch.save(_in_eight_bits(tensors) if eight_bits else tensors),
+        _WEIGHTS: safetensors.torch.save(_in_eight_bits(tensors) if eight_bits else tensors),
         _LAST: _json(checkpoint.recipe.to_dict()),
     }
     shards.write_together(contents, str(folder))
+
+
+def remove_weights(folder: str | Path) -> None:
+    """Delete the weights of a checkpoint, if they exist: what it was made of stays."""
+    if sources.exists(weights := sources.join(folder, _WEIGHTS)):
+        shards.remove([weights])
 
 
 def copy_example(source: str | Path, folder: str | Path) -> None:
@@ -194,7 +201,7 @@ def _load(folder: Path) -> Checkpoint:
     vocabulary = tokenizer.load(folder)
     labels = tuple(read_json(folder / "labels.json"))
     model = build_model(recipe, vocabulary, labels)
-    load_weights(model, folder / "model.safetensors")
+    load_weights(model, folder / _WEIGHTS)
     metrics = {name: float(value) for name, value in read_json(folder / "metrics.json").items()}
     provenance = read_json(folder / "provenance.json")
     calibration = folder / "calibration.json"
@@ -221,7 +228,7 @@ def _load(folder: Path) -> Checkpoint:
 def _version(folder: Path, recipe: Recipe) -> str:
     """Hash of all that changes answers: weights, vocabulary, labels, temperature, task and model settings."""
     digest = hashlib.sha256()
-    for name in ("model.safetensors", "tokenizer.json", "labels.json", "calibration.json"):
+    for name in (_WEIGHTS, "tokenizer.json", "labels.json", "calibration.json"):
         data = (folder / name).read_bytes() if (folder / name).is_file() else b""
         digest.update(hashlib.sha256(data).digest())
     values = recipe.to_dict()

@@ -75,7 +75,8 @@ def _show(data: str, scores: Scores, seeds: int) -> None:
     rows: list[tuple[object, ...]] = []
     for name, by_seed in scores.items():
         precision, recall, f1 = (
-            Spread.of([100 * metrics[key] for metrics in by_seed.values()]) for key in ("precision", "recall", "f1")
+            Spread.of([100 * metrics.get(key, 0.0) for metrics in by_seed.values()])
+            for key in ("precision", "recall", "f1")
         )
         paper = PAPER_F1.get(data, {}).get(name)
         shown_f1 = f"{f1.mean:.1f} ({f1.least:.1f} to {f1.most:.1f})"

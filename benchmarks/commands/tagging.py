@@ -42,8 +42,9 @@ def main(arguments: Sequence[str]) -> int:
         )
     accuracy = score_tagging(pages, _pages(options.values) if options.values else pages, schema)
     rows = [
-        (name, score.support, *(f"{share:.3f}" for share in (score.precision, score.recall, score.f1)))
-        for name, score in accuracy.words.items()
+        (name, counts.expected, *("-" if share is None else f"{share:.3f}" for share in shares))
+        for name, counts in accuracy.words.items()
+        for shares in [(counts.precision, counts.recall, counts.f1)]
     ]
     title = f"Words tagged from {accuracy.values} values, of which {accuracy.missing} were not found"
     terminal.show_table(title, ("field", "annotated words", "precision", "recall", "F1"), rows)

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
+import numpy as np
+
 from benchmarks.measure.turned_pages import COPIES, CopyScore, score_copies
 from layoutray.cli.shared import terminal
 from layoutray.errors import InputError
@@ -38,9 +40,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _row(name: str, scores: Sequence[CopyScore], first: str) -> tuple[str, str, str, str, str]:
     own, others = ([score for score in scores if score.copy == copy] for copy in (name, first))
-    recall, precision = (
-        sum(column) / len(own) for column in zip(*((one.recall, one.precision) for one in own), strict=True)
-    )
+    recall, precision = np.nanmean([(one.recall, one.precision) for one in own], axis=0)
     loss = max(other.recall - one.recall for one, other in zip(own, others, strict=True))
     degrees = [one.degrees for one in own]
     directions = ", ".join(f"{degrees.count(turn)} x {turn}" for turn in sorted(set(degrees)))

@@ -12,7 +12,7 @@ from itertools import groupby
 from layoutray.document import Field, Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.tags import Span, kind_of, spans
-from layoutray.metrics.entity_f1 import Score
+from layoutray.metrics.item_counts import ItemCounts
 from layoutray.prepare.tag_fields import tag_fields
 
 
@@ -21,12 +21,12 @@ class TaggingAccuracy:
     """Accuracy of the tags of some documents.
 
     Attributes:
-        words: scores of tagged words by field, and of all fields as `all`.
+        words: numbers of tagged words by field, and of all fields as `all`.
         values: number of expected values; each value counts once per document.
         missing: number of expected values that were not found.
     """
 
-    words: Mapping[str, Score]
+    words: Mapping[str, ItemCounts]
     values: int
     missing: int
 
@@ -80,8 +80,7 @@ def _kinds(before: Page, after: Page) -> list[tuple[str, str]]:
     ]
 
 
-def _score(kinds: Sequence[tuple[str, str]], names: set[str]) -> Score:
+def _score(kinds: Sequence[tuple[str, str]], names: set[str]) -> ItemCounts:
     right = sum(gold == tagged and tagged in names for gold, tagged in kinds)
     tagged, gold = (sum(pair[side] in names for pair in kinds) for side in (1, 0))
-    precision, recall = (right / count if count else 0.0 for count in (tagged, gold))
-    return Score(precision, recall, 2 * right / (tagged + gold) if tagged + gold else 0.0, gold)
+    return ItemCounts(right, gold, tagged)

@@ -11,7 +11,7 @@ from benchmarks.measure.tagging import score_tagging
 from layoutray.document import Box, Page, Word
 from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError
-from layoutray.metrics.entity_f1 import Score
+from layoutray.metrics.item_counts import ItemCounts
 from layoutray.readers.annotation import ANNOTATED
 from layoutray.store import codec, shards
 
@@ -47,9 +47,9 @@ RECEIPT = page(
 def test_a_value_with_a_second_occurrence_lowers_precision() -> None:
     found = score_tagging([RECEIPT], [RECEIPT], SCHEMA)
     assert (found.values, found.missing) == (2, 0)
-    assert found.words["shop"] == Score(1.0, 1.0, 1.0, 2)
-    assert found.words["total"] == Score(0.5, 1.0, 2 / 3, 1)
-    assert found.words["all"] == Score(0.75, 1.0, 6 / 7, 3)
+    assert found.words["shop"] == ItemCounts(2, 2, 2)
+    assert found.words["total"] == ItemCounts(1, 1, 2)
+    assert found.words["all"] == ItemCounts(3, 3, 4)
 
 
 def test_misread_values_are_found_by_similarity_or_missing() -> None:
@@ -60,8 +60,8 @@ def test_misread_values_are_found_by_similarity_or_missing() -> None:
         [replace(RECEIPT, words=tuple(words)), page("unknown", ("9.90", "B-total"))], [RECEIPT], SCHEMA
     )
     assert (found.values, found.missing) == (2, 1)
-    assert found.words["shop"] == Score(1.0, 1.0, 1.0, 2)
-    assert found.words["total"] == Score(0.0, 0.0, 0.0, 1)
+    assert found.words["shop"] == ItemCounts(2, 2, 2)
+    assert found.words["total"] == ItemCounts(0, 1, 0)
 
 
 def test_the_command_scores_a_folder_of_pages(
@@ -70,7 +70,7 @@ def test_the_command_scores_a_folder_of_pages(
     monkeypatch.chdir(tmp_path)
     shards.write(codec.pages_table([RECEIPT], ["a"]), str(tmp_path / "pages" / "pages"), "part-0.parquet")
     assert main(["pages", "--field", "total=amount", "--field", "shop=name"]) == 0
-    assert json.loads(capsys.readouterr().out)["words"]["total"]["precision"] == 0.5
+    assert json.loads(capsys.readouterr().out)["words"]["total"] == [1, 1, 2], "correct, expected, tagged"
     with pytest.raises(InputError, match="pages has no entities price; it has shop, total, town"):
         main(["pages", "--field", "price=amount"])
     with pytest.raises(InputError, match="--field is 'total'; it must be ENTITY=TYPE"):

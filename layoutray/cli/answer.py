@@ -102,6 +102,7 @@ def answer(
     from layoutray.inference.by_name import named
     from layoutray.recipe.ingest import load_ingest
     from layoutray.store import folder_kind, job, sources
+    from layoutray.store.output_lock import working_on
 
     asked, folder = _fields(fields), output_folder.usable(out, folder_kind.ANSWERS)
     given = _checked([files] if isinstance(files, str | Path) else files, load_ingest(recipe, overrides))
@@ -113,10 +114,11 @@ def answer(
         "fields": {name: _stated(kind) for name, kind in asked.items()},
         "files": given,
     }
-    job.claim(place, question)
-    checkpoint.save(place, answering)
-    table, source = sources.join(folder, "answers.csv"), _one_source(given, folder)
-    predict(place, source, out=folder, recipe=recipe, workers=workers, gpus=gpus, csv=table, overrides=overrides)
+    with working_on(place):  # `predict` locks the folder
+        job.claim(place, question)
+        checkpoint.save(place, answering)
+        table, source = sources.join(folder, "answers.csv"), _one_source(given, folder)
+        predict(place, source, out=folder, recipe=recipe, workers=workers, gpus=gpus, csv=table, overrides=overrides)
     documents = _documents(folder)
     _show(documents, tuple(asked))
     return documents

@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from layoutray import checkpoint
 from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.evaluation_options import EvaluationOptions
 from layoutray.cli.shared.options import option
-from layoutray.cli.shared.output_folder import new_folder
 from layoutray.errors import InputError
-from layoutray.evaluation.acceptance import Goal, choose_thresholds, measure_acceptance, with_thresholds
-from layoutray.evaluation.evaluate import evaluate
-from layoutray.metrics.acceptance import fewest_answers, highest_precision
+
+if TYPE_CHECKING:
+    from layoutray.evaluation.acceptance import Goal
+    from layoutray.evaluation.fields import JudgedAnswer, Schema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +36,21 @@ class CalibrateOptions(EvaluationOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("calibrate", arguments, CalibrateOptions)
+    # Imported here because PyTorch takes seconds, for which `--help` shall not wait.
+    from layoutray.cli.shared.output_folder import new_folder
+    from layoutray.evaluation.acceptance import Goal
+
     goal = Goal(chosen.precision, chosen.risk)
-    out = new_folder(chosen.out)
+    with new_folder(chosen.out) as out:
+        _calibrate(chosen, goal, out)
+    return 0
+
+
+def _calibrate(chosen: CalibrateOptions, goal: "Goal", out: str) -> None:
+    from layoutray import checkpoint
+    from layoutray.evaluation.acceptance import choose_thresholds, with_thresholds
+    from layoutray.evaluation.evaluate import evaluate
+
     tracked, selection = chosen.load(), chosen.selection()
     fields = evaluate(tracked.loaded, selection).fields
     if fields is None:
@@ -49,8 +62,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checkpoint.copy_example(tracked.folder, out)
     if run := tracked.run():
         run.note(out)
-    title = f"{tracked.loaded.recipe.name} on {selection.name}, {len(fields.documents)} documents"
-    acceptance = measure_acceptance(fields.judged, schema)
+    _show(
+        f"{tracked.loaded.recipe.name} on {selection.name}, {len(fields.documents)} documents",
+        fields.judged,
+        schema,
+        goal,
+    )
+    terminal.say(f"checkpoint with thresholds: {chosen.out}")
+
+
+def _show(title: str, judged: "Sequence[JudgedAnswer]", schema: "Schema", goal: "Goal") -> None:
+    """Show what the thresholds accept, and why some fields have none."""
+    from layoutray.evaluation.acceptance import measure_acceptance
+
+    acceptance = measure_acceptance(judged, schema)
     rows = [
         (
             name,
@@ -64,13 +89,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     terminal.show_table(title, ("field", "answers", "accepted from", "accepted", "right"), rows)
     for name, field in schema.items():
         if field.accept_from is None:
-            terminal.say(_why_none(name, sum(one.answer.name == name for one in fields.judged), goal))
-    terminal.say(f"checkpoint with thresholds: {chosen.out}")
-    return 0
+            terminal.say(_why_none(name, sum(one.answer.name == name for one in judged), goal))
 
 
-def _why_none(name: str, answers: int, goal: Goal) -> str:
+def _why_none(name: str, answers: int, goal: "Goal") -> str:
     """Why no value of a field is accepted, and what helps."""
+    from layoutray.metrics.acceptance import fewest_answers, highest_precision
+
     needed = fewest_answers(goal.precision, goal.risk)
     if answers < needed:
         return (

@@ -11,7 +11,8 @@ from layoutray import config
 from layoutray.checkpoint import read_vocabulary
 from layoutray.cli import encode
 from layoutray.cli.shared import checked, equal_minutes, options, terminal, tracked_training, trials
-from layoutray.cli.shared.evaluation_options import MeasuredPages, SelectionOptions
+from layoutray.cli.shared.evaluation_options import SelectionOptions
+from layoutray.cli.shared.measured import MeasuredPages
 from layoutray.cli.shared.options import option
 from layoutray.cli.shared.trials import SeedOptions, Trial
 from layoutray.cluster.connect import connect

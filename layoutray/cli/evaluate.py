@@ -1,19 +1,22 @@
 """`layoutray evaluate`: measure a checkpoint on labelled pages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from layoutray.cli.encode import say_cuts
 from layoutray.cli.shared import checked, options, terminal
-from layoutray.cli.shared.evaluation_options import EvaluationOptions, MeasuredPages
+from layoutray.cli.shared.evaluation_options import EvaluationOptions
 from layoutray.cli.shared.options import option
 from layoutray.cli.verbs import needs_extra
 from layoutray.errors import DocumentError, InputError
-from layoutray.evaluation.evaluate import Evaluation, evaluate
-from layoutray.evaluation.measurement import metrics_under_noise
-from layoutray.evaluation.pictures import PageOverlay, confusion_picture, reliability_picture
+
+if TYPE_CHECKING:
+    from layoutray.evaluation.evaluate import Evaluation
+    from layoutray.evaluation.pictures import PageOverlay
+
+_MORE = ("lost_entities", "recall_with_lost", "f1_with_lost", "record_f1", "record_field_f1")
+"""Metrics below the table, if they were measured."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +39,7 @@ class EvaluateOptions(EvaluationOptions):
         metavar="SHARE",
         help="also measure the F1 when this share of the characters is wrong, for example 0.05 0.1",
     )
+    all: bool = option("--all", action="store_true", help="also show all metrics, as in the report")
     json: str | None = options.report_file()
 
 
@@ -69,14 +73,22 @@ def measure(checkpoint: str | Path, pages: str | Path | Sequence[str | Path], **
 
 
 def _measure(chosen: EvaluateOptions) -> dict[str, Any]:
+    from layoutray.cli.encode import say_cuts
+    from layoutray.cli.shared.measured import MeasuredPages
+    from layoutray.evaluation.evaluate import evaluate
+    from layoutray.evaluation.measurement import metrics_under_noise
+
     selection = chosen.selection()
     tracked = chosen.load()
     evaluation = evaluate(tracked.loaded, selection, beams=chosen.beams, truth=chosen.truth)
-    metrics = evaluation.metrics | metrics_under_noise(tracked.loaded, selection, chosen.noise)
+    noisy = metrics_under_noise(tracked.loaded, selection, chosen.noise)
+    metrics = evaluation.metrics | noisy
     encoded, recipe = evaluation.encoded, tracked.loaded.recipe
     examples = "documents" if recipe.task.of_documents else "windows"
     title = f"{recipe.name} on {selection.name}, {len(encoded.examples)} {examples}"
-    terminal.show_table(title, ("metric", "value"), sorted(metrics.items()))
+    _show(title, evaluation, noisy)
+    if chosen.all:
+        terminal.show_table("All metrics", ("metric", "value"), sorted(metrics.items()))
     if encoded.failed_pages:
         terminal.say(f"{encoded.failed_pages} pages could not be encoded and are not in these numbers")
     say_cuts(recipe, encoded.cut_documents, encoded.cut_texts)
@@ -97,8 +109,32 @@ def _measure(chosen: EvaluateOptions) -> dict[str, Any]:
     }
 
 
-def _pictures(evaluation: Evaluation, name: str) -> Iterator[tuple[str, bytes]]:
+def _show(title: str, evaluation: "Evaluation", noisy: Mapping[str, float]) -> None:
+    """Show the scores of fields, else of entities, else all metrics; and what the call has asked for."""
+    from layoutray.cli.shared import field_report
+
+    metrics = evaluation.metrics
+    kinds = [name.partition(".")[2] for name in metrics if name.startswith("support.")]
+    if evaluation.fields:
+        field_report.show_scores(title, evaluation.fields)
+    elif kinds:
+        names = ("f1", "precision", "recall", "support")
+        rows = [
+            (kind or "all", *(metrics.get(f"{name}.{kind}" if kind else name, "-") for name in names))
+            for kind in (*kinds, "")
+        ]
+        terminal.show_table(title, ("entity", "F1", "precision", "recall", "true entities"), rows)
+    else:
+        terminal.show_table(title, ("metric", "value"), sorted(metrics.items()))
+        return
+    for name, value in {**{name: metrics[name] for name in _MORE if name in metrics}, **noisy}.items():
+        terminal.say(f"{name}: {value:.4f}")
+
+
+def _pictures(evaluation: "Evaluation", name: str) -> Iterator[tuple[str, bytes]]:
     """Each picture with its name; none of a model that labels no words."""
+    from layoutray.evaluation.pictures import confusion_picture, reliability_picture
+
     words = evaluation.words
     if words is None:
         return
@@ -109,7 +145,7 @@ def _pictures(evaluation: Evaluation, name: str) -> Iterator[tuple[str, bytes]]:
     yield from ((f"overlay_{name}_{number}", png) for number, png in enumerate(overlays, start=1))
 
 
-def _overlay_picture(overlay: PageOverlay) -> bytes | None:
+def _overlay_picture(overlay: "PageOverlay") -> bytes | None:
     """None, with a message, when the page's image cannot be read."""
     try:
         return overlay.png()

@@ -28,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.dry_run:
         plan = {"model from": str(chosen.folder), "checkpoint": chosen.out, "labels": imported.labels}
         return terminal.show_plan(imported.recipe, plan)
-    checkpoint.save(output_folder.new_folder(chosen.out), imported)
+    with output_folder.new_folder(chosen.out) as out:
+        checkpoint.save(out, imported)
     labels = f", labels {', '.join(imported.labels)}" if imported.labels else ""
     terminal.say(f"checkpoint: {chosen.out} ({imported.recipe.arch}, task {imported.recipe.task.name}{labels})")
     if fresh := imported.provenance["fresh"]:

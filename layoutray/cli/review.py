@@ -99,15 +99,11 @@ def local_app(store: ReviewStore, reviewer: str, folder: str) -> FastAPI:
         folder: that has the review file, for the commands that the page shows.
     """
     app = FastAPI(openapi_url=None)
-    add_review_page(app, store, Sessions(store.database, Authenticator(), reviewer), commands=commands(folder))
+    add_review_page(app, store, Sessions(store.database, Authenticator(), reviewer), commands=[command(folder)])
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[_HOST, "localhost"])
     return app
 
 
-def commands(folder: str) -> list[str]:
-    """What to run to train on the corrections."""
-    return [
-        f"layoutray ingest ingest-reviewed {folder} runs/reviewed",
-        "layoutray encode RECIPE runs/labelled runs/reviewed --out runs/windows",
-        "layoutray finetune RECIPE runs/windows --init runs/pretrained --out runs/model --register NAME",
-    ]
+def command(folder: str) -> str:
+    """What to run to train on the corrections, and on the documents that were labelled before."""
+    return f"layoutray train LABELLED_DOCUMENTS {folder} --out NEW_FOLDER --name NAME"

@@ -4,12 +4,11 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from layoutray.active_learning.choice import ChosenDocument, choose
-from layoutray.active_learning.reading import read_documents
 from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.label_studio_tasks import LabelStudioOptions, suggestions, write_tasks
 from layoutray.cli.shared.options import CheckpointOptions, option
@@ -17,11 +16,12 @@ from layoutray.cli.shared.output_folder import new_folder
 from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import InputError
-from layoutray.inference.extractor import Extractor
 from layoutray.store import codec, shards
 from layoutray.store.answer_set import pages_folder
 from layoutray.store.data_set import DataSet
-from layoutray.tracking import registered
+
+if TYPE_CHECKING:
+    from layoutray.active_learning.choice import ChosenDocument
 
 REVIEW = "review.csv"
 """File with the chosen documents, the first to label first."""
@@ -50,7 +50,18 @@ class SelectOptions(LabelStudioOptions, CheckpointOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("select", arguments, SelectOptions)
-    out = new_folder(chosen.out)
+    with new_folder(chosen.out) as out:
+        _select(chosen, out)
+    return 0
+
+
+def _select(chosen: SelectOptions, out: str) -> None:
+    # Imported here because PyTorch takes seconds, for which `--help` shall not wait.
+    from layoutray.active_learning.choice import choose
+    from layoutray.active_learning.reading import read_documents
+    from layoutray.inference.extractor import Extractor
+    from layoutray.tracking import registered
+
     checkpoint, version = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
     extractor = Extractor.load(checkpoint, version=version)
     labelled = [read for folder in chosen.labelled for read in read_documents(extractor, _batches(folder))]
@@ -72,7 +83,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_tasks(pages, suggestions(answers), replace(chosen, labels=labels))
     shards.write_bytes(_review(documents), out, REVIEW)
     terminal.say(f"{len(documents)} of {len(candidates)} documents, the first to label first: {chosen.out}/{REVIEW}")
-    return 0
 
 
 def _batches(folder: str, rows: pc.Expression | None = None) -> Iterator[list[Page]]:
@@ -84,7 +94,7 @@ def _is_one_of(doc_ids: Sequence[str]) -> pc.Expression:
     return pc.field("doc_id").isin(pa.array(doc_ids, pa.string()))
 
 
-def _review(documents: Sequence[ChosenDocument]) -> bytes:
+def _review(documents: "Sequence[ChosenDocument]") -> bytes:
     """The documents as CSV with a header; `why` has the words whose labels are least certain, each with its label."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -6,6 +6,8 @@ from pathlib import Path
 from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import option
 from layoutray.errors import InputError
+from layoutray.store import sources
+from layoutray.store.output_lock import working_on
 from layoutray.synthetic.forms import form
 from layoutray.synthetic.render import Draw, bill, itemised_bill, render_set
 
@@ -47,5 +49,6 @@ def synthesize(out: str | Path, *, count: int = 200, seed: int = 7, pages: str =
     """
     if pages not in PAGES:
         raise InputError(f"pages is {pages!r}; allowed: {', '.join(PAGES)}")
-    render_set(out, count, seed, PAGES[pages])
+    with working_on(sources.absolute(str(out))):
+        render_set(out, count, seed, PAGES[pages])
     terminal.say(f"{count} pages written to {out}")

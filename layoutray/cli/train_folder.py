@@ -5,7 +5,7 @@ The folder `--out` has a folder for each step, where the same command continues 
 pages/          the documents with their words (`ingest`); the next command reads only documents that are new
 trainings/*/    for each set of documents and options:
     examples/       windows of tokens (`encode`)
-    folds/          models that have not seen some of the documents, which measure them
+    folds/          of the models that have not seen some of the documents, which measure them: their answers
     trained/        the model of all documents
 disagreements/  documents whose answers differ from the values that a large model has stated, for the review page
 model/          the newest of these models, with thresholds: the result
@@ -48,6 +48,7 @@ from layoutray.store import job as owned
 from layoutray.store import shards, sources
 from layoutray.store.data_set import DataSet
 from layoutray.store.output_lock import working_on
+from layoutray.tasks import document_fields_of
 from layoutray.tracking import registered
 from layoutray.tracking.runs import Run
 from layoutray.training.job import Job
@@ -82,14 +83,6 @@ class TrainFolderOptions(TrialOptions):
     )
     name: str = option(
         "--name", default="", help="name of the model in MLflow's registry (default: the name of the first folder)"
-    )
-    init: Sequence[str] = option(
-        "--init",
-        action="append",
-        default=[],
-        metavar="CHECKPOINT",
-        help="start from this folder, s3:// address or models:/NAME@ALIAS (default: `start`, the checkpoint of this "
-        "package)",
     )
     folds: int = option(
         "--folds",
@@ -156,6 +149,8 @@ def _train(chosen: TrainFolderOptions) -> TrainedFolder:
         load_ingest(_ingest_recipe(reader), _ingest_keys(reader, chosen))
     tracked_training.check_tracking(chosen.tracking_uri, name)
     init = tracked_training.starting_checkpoints(chosen.init or [start.NAME], chosen.tracking_uri)
+    if not init:
+        raise InputError("--init is none; few documents need a trained start: name one, or leave the option out")
     of_start = checkpoint.load(registered.fetch(init[0], chosen.tracking_uri)).recipe
     with working_on(out), connect():
         owned.claim(out, {"folders": [*map(sources.absolute, chosen.folders)]})
@@ -181,6 +176,8 @@ def _train(chosen: TrainFolderOptions) -> TrainedFolder:
             parent.log_checkpoint(model)
             tracked_training.register(parent, name)
         parent.finish()
+        for part in (*planned.parts, *planned.halves):  # their answers are kept
+            checkpoint.remove_weights(part.trial.job.out)
     field_report.show(measured, planned.whole.job)
     field_report.show_model_labels(labels, measured)
     field_report.show_gain(by_half and field_report.gain(measured, by_half, planned.schedule))
@@ -240,7 +237,8 @@ def _encode(
 
 
 def _answers(parts: Sequence[Part], chosen: TrainFolderOptions) -> FieldEvaluation:
-    return cross_validate(_pages(chosen), {str(part.trial.job.out): part.held_out for part in parts})
+    schema = document_fields_of(parts[0].trial.job.recipe.task)
+    return cross_validate(schema, _pages(chosen), {str(part.trial.job.out): part.held_out for part in parts})
 
 
 def _write_queue(answered: FieldEvaluation, labels: ModelLabels, training: str, chosen: TrainFolderOptions) -> int:

@@ -91,7 +91,8 @@ class FieldAnswer:
 
     Attributes:
         name: name of the field in the schema.
-        value: the normal form, see `layoutray.document.normal_form`.
+        value: the normal form, see `layoutray.document.normal_form`; an amount has the two decimals that it is printed
+            with.
         content: its words as on the page, in upper case if the field's type says so; of several notations, the one with
             the highest sum of confidences.
         confidence: 0..1, of the value: see `layoutray.tasks.field_answers`.

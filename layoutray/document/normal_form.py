@@ -66,7 +66,20 @@ _WORDS = _Words()
 
 def normal_form(text: str, field: FieldType) -> str | None:
     """The normal form of the text of a value; None when it is not a value of the field's type."""
-    return _FORMS[field.type](" ".join(unicodedata.normalize("NFKC", text).split()), field) or None
+    return _FORMS[field.type](_plain(text), field) or None
+
+
+def value_in_answers(text: str, field: FieldType) -> str | None:
+    """The normal form, but an amount that is printed with two decimals keeps both: `86.00`, whose form is `86`."""
+    form = normal_form(text, field)
+    if form is None or field.type != "amount":
+        return form
+    printed = _decimal(_plain(text)) or ""
+    return printed if len(printed.partition(".")[2]) == 2 else form
+
+
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
 def _text(text: str, field: FieldType) -> str:
@@ -117,6 +130,11 @@ def _date(text: str, field: FieldType) -> str | None:
 
 
 def _amount(text: str, field: FieldType) -> str | None:
+    number = _decimal(text)
+    return number.rstrip("0").rstrip(".") if number and "." in number else number
+
+
+def _decimal(text: str) -> str | None:
     """The number in `text`, with or without a currency. A minus sign or brackets make it negative."""
     match = _AMOUNT.fullmatch(text)
     if match is None:
@@ -124,8 +142,7 @@ def _amount(text: str, field: FieldType) -> str | None:
     amount = Decimal(_with_point(re.sub(r"[\s'’]", "", match["number"])))
     before, after = match["before"].rstrip(), match["after"].lstrip()
     negative = "-" in before or after.startswith("-") or (before.endswith("(") and after.startswith(")"))
-    plain = f"{-amount if negative else amount:f}"
-    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+    return f"{-amount if negative else amount:f}"
 
 
 def _with_point(number: str) -> str:

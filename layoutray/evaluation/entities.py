@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from layoutray.errors import InputError
 from layoutray.evaluation.page_selection import PageSelection
-from layoutray.metrics.entity_f1 import Score, with_missed
 from layoutray.prepare.align import transfer_tags
 
 
@@ -23,7 +22,6 @@ def score_with_lost(metrics: Mapping[str, float], selection: PageSelection, trut
         raise InputError(
             "--truth counts lost entities, but the task of this checkpoint scores no entities; omit --truth"
         )
-    score = Score(metrics["precision"], metrics["recall"], metrics["f1"], int(metrics["support"]))
     recognised = {(page.doc_id, page.number): page.words for page in selection.pages()}
     annotated = {(page.doc_id, page.number): page.words for page in replace(selection, folders=tuple(truth)).pages()}
     if unknown := recognised.keys() - annotated.keys():
@@ -33,5 +31,9 @@ def score_with_lost(metrics: Mapping[str, float], selection: PageSelection, trut
         )
     # All entities of a page that is missing from the selected pages are lost.
     lost = sum(transfer_tags(recognised.get(key, ()), words).lost_entities for key, words in annotated.items())
-    honest = with_missed(score, lost)
-    return {"lost_entities": float(lost), "recall_with_lost": honest.recall, "f1_with_lost": honest.f1}
+    expected = metrics["support"] + lost
+    if not expected:
+        return {"lost_entities": 0.0}
+    recall = metrics.get("recall", 0.0) * metrics["support"] / expected
+    f1 = 2 / (1 / metrics["precision"] + 1 / recall) if recall else 0.0
+    return {"lost_entities": float(lost), "recall_with_lost": recall, "f1_with_lost": f1}

@@ -15,7 +15,7 @@ from layoutray.evaluation.page_selection import PageSelection
 from layoutray.inference.generation import Text
 from layoutray.metrics.calibration import best_threshold
 from layoutray.metrics.field_f1 import exact_items, field_f1, geval_items
-from layoutray.metrics.item_counts import ItemCounts
+from layoutray.metrics.item_counts import ItemCounts, named_shares
 from layoutray.prepare.whole_documents import document_groups
 from layoutray.tasks import Confidences
 from layoutray.tasks.field_answers import field_answers
@@ -60,18 +60,16 @@ class FieldScores:
     best_min_scores: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def metrics(self) -> dict[str, float]:
-        """By the names of reports: `field_f1` of all fields, `field_f1.total` of one, `geval_f1`, `exact_f1`, …"""
+        """By the names of reports: `field_f1` of all fields, `field_f1.total` of one, `geval_f1`, `exact_f1`, …
+
+        A share without any item has no value: precision without answers, for example.
+        """
         flat: dict[str, float] = {}
         for name, score in self.normal.items():
             suffix = "" if name == "micro" else f".{name}"
-            flat |= {
-                f"field_precision{suffix}": score.precision,
-                f"field_recall{suffix}": score.recall,
-                f"field_f1{suffix}": score.f1,
-            }
+            flat |= score.metrics("field_", suffix)
         thresholds = {f"best_min_score.{name}": score for name, score in self.best_min_scores.items()}
-        others = {"geval_f1": self.geval.f1, "exact_f1": self.exact.f1}
-        return flat | others | thresholds
+        return flat | named_shares({"geval_f1": self.geval.f1, "exact_f1": self.exact.f1}) | thresholds
 
 
 def labelled_documents(selection: PageSelection, schema: Schema) -> dict[str, list[Field]]:
@@ -149,7 +147,7 @@ def score_fields(documents: Sequence[AnsweredDocument], judged: Sequence[JudgedA
     Args:
         judged: the answers of `documents`, see `judge`.
     """
-    values = [[Field(answer.name, answer.value) for answer in document.answers] for document in documents]
+    values = [answered_fields(document.answers, schema) for document in documents]
     contents = [
         [Field(answer.name, answer.known_value or answer.content) for answer in document.answers]
         for document in documents
@@ -167,10 +165,10 @@ def score_fields(documents: Sequence[AnsweredDocument], judged: Sequence[JudgedA
 def judge(documents: Sequence[AnsweredDocument], schema: Schema) -> list[JudgedAnswer]:
     """All answers to the fields of `schema`, judged by normal form."""
     return [
-        JudgedAnswer(answer, Field(answer.name, answer.value) in forms)
+        JudgedAnswer(answer, field in forms)
         for document in documents
         for forms in (normal_fields(document.expected, schema),)
-        for answer in document.answers
+        for answer, field in zip(document.answers, answered_fields(document.answers, schema), strict=True)
     ]
 
 
@@ -182,8 +180,13 @@ def certainties(judged: Sequence[JudgedAnswer], name: str | None = None) -> Conf
 
 
 def normal_fields(fields: Sequence[Field], schema: Schema) -> list[Field]:
-    """Expected fields with the normal forms of their values; a value without a normal form is unchanged."""
+    """Fields with the normal forms of their values; a value without a normal form is unchanged."""
     return [Field(one.name, normal_form(one.value, schema[one.name]) or one.value) for one in fields]
+
+
+def answered_fields(answers: Sequence[FieldAnswer], schema: Schema) -> list[Field]:
+    """Answers as fields with the normal forms of their values."""
+    return normal_fields([Field(one.name, one.value) for one in answers], schema)
 
 
 def _best_min_score(name: str, judged: Sequence[JudgedAnswer], expected: Sequence[Sequence[Field]]) -> float:

@@ -24,7 +24,13 @@ from layoutray.document.character_noise import noisy
 from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import counted_metric, generates_texts, word_tagger
 from layoutray.evaluation.evaluate import evaluate
-from layoutray.evaluation.fields import answer_from_entities, generate_answers, labelled_documents, normal_fields
+from layoutray.evaluation.fields import (
+    answer_from_entities,
+    answered_fields,
+    generate_answers,
+    labelled_documents,
+    normal_fields,
+)
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.inference.extractor import Extractor
 from layoutray.inference.generation import Text, TextGenerator
@@ -167,7 +173,7 @@ def items_by_document(
     return {
         doc_id: (
             [(one.name, one.value) for one in normal_fields(document.expected, schema)],
-            [(answer.name, answer.value) for answer in document.answers],
+            [(one.name, one.value) for one in answered_fields(document.answers, schema)],
         )
         for doc_id, document in zip(expected, answered, strict=True)
     }

@@ -38,12 +38,12 @@ class KnownPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsScore:
-    """One variant of the settings on one set of pages; recall, precision and in_order are means over pages, 0..1.
+    """One variant of the settings on one set of pages; shares are means, 0..1, and NaN if there is nothing to count.
 
     Attributes:
+        recall, precision: over the pages with true words, and with recognised words.
         in_order: recall of pairs of neighbouring words.
-        box_iou: intersection over union of the boxes of words that were read right, mean over all of them; NaN when
-            there are none.
+        box_iou: intersection over union of the boxes of words that were read right, mean over all of them.
         seconds_per_page: processor time, rendering and started programs included.
     """
 
@@ -109,9 +109,8 @@ def score_settings(
         recognised = [recognise_page(page.file, page.page, recognition).words for page in pages]
         seconds = sum(os.times()[:4]) - started
         scores = [_scores(words, page.truth) for words, page in zip(recognised, pages, strict=True)]
-        recall, precision, in_order = (sum(column) / len(scores) for column in zip(*scores, strict=True))
+        recall, precision, in_order = (_mean(column) for column in zip(*scores, strict=True))
         overlaps = [one for words, page in zip(recognised, pages, strict=True) for one in _overlaps(words, page.truth)]
-        box_iou = sum(overlaps) / len(overlaps) if overlaps else math.nan
         yield SettingsScore(
             data=data,
             variant=name,
@@ -119,9 +118,15 @@ def score_settings(
             recall=recall,
             precision=precision,
             in_order=in_order,
-            box_iou=box_iou,
+            box_iou=_mean(overlaps),
             seconds_per_page=seconds / len(pages),
         )
+
+
+def _mean(shares: Sequence[float]) -> float:
+    """The mean of those that are not NaN."""
+    defined = [share for share in shares if not math.isnan(share)]
+    return sum(defined) / len(defined) if defined else math.nan
 
 
 def _scores(words: Sequence[Word], truth: Sequence[Word]) -> tuple[float, float, float]:

@@ -16,6 +16,7 @@ from layoutray.document.record_type import RecordType
 from layoutray.evaluation.capabilities import word_tagger
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.predictions import Predictions
+from layoutray.metrics.item_counts import named_shares
 from layoutray.metrics.record_f1 import Fields, record_f1, record_field_f1, ungrouped_field_f1
 from layoutray.metrics.tree_edit import Nested, tree_accuracy
 from layoutray.tasks import TagsWords, Task, fields_of, records_of
@@ -76,12 +77,14 @@ def record_metrics(expected: Sequence[Sequence[Fields]], answered: Sequence[Sequ
     """
     whole = record_f1(expected, answered)
     return {
-        "record_precision": whole.precision,
-        "record_recall": whole.recall,
-        "record_f1": whole.f1,
+        **whole.metrics("record_"),
         "record_support": float(whole.expected),
-        "record_field_f1": record_field_f1(expected, answered).f1,
-        "record_ungrouped_f1": ungrouped_field_f1(expected, answered).f1,
+        **named_shares(
+            {
+                "record_field_f1": record_field_f1(expected, answered).f1,
+                "record_ungrouped_f1": ungrouped_field_f1(expected, answered).f1,
+            }
+        ),
     }
 
 

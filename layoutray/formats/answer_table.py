@@ -1,7 +1,7 @@
 """The values in a folder of answers as one CSV file: a row for each value of a document, for spreadsheets.
 
-The columns are `document`, `field`, `value` and `confidence`. The value of a field is its normal form; a model without
-fields gives the text of its entities.
+The columns are `document`, `field`, `value` and `confidence`. The value of a field is that of its `FieldAnswer`; a
+model without fields gives the text of its entities.
 """
 
 import csv

@@ -14,15 +14,16 @@ import numpy as np
 
 
 class AreaScore(NamedTuple):
-    """Shares 0..1."""
+    """Shares 0..1; None if no area was detected (precision), none is true (recall), or neither (F1)."""
 
-    precision: float
-    recall: float
-    f1: float
+    precision: float | None
+    recall: float | None
+    f1: float | None
 
 
 def area_scores(pages: Iterable[tuple[Sequence[float], Sequence[str], Sequence[str]]]) -> dict[str, AreaScore]:
-    """The score of each true or predicted class, and under `macro` the mean over classes whose true area is not 0.
+    """The score of each true or predicted class, and under `macro` the mean over classes whose true area is not 0, to
+    which a class that was not detected contributes 0.
 
     Args:
         pages: area, true and predicted label of each token; areas in any unit.
@@ -35,9 +36,10 @@ def area_scores(pages: Iterable[tuple[Sequence[float], Sequence[str], Sequence[s
             correct[label] += area * (label == guess)
     scores = {name: _score(correct[name], detected[name], true[name]) for name in sorted(true.keys() | detected.keys())}
     averaged = [scores[name] for name, area in true.items() if area]
-    return scores | {"macro": AreaScore(*np.mean(averaged or [(0.0, 0.0, 0.0)], axis=0).tolist())}
+    shares = [[share or 0.0 for share in score] for score in averaged]
+    return scores | {"macro": AreaScore(*np.mean(shares or [(0.0, 0.0, 0.0)], axis=0).tolist())}
 
 
 def _score(correct: float, detected: float, true: float) -> AreaScore:
-    precision, recall = correct / detected if detected else 0.0, correct / true if true else 0.0
-    return AreaScore(precision, recall, 2 * precision * recall / (precision + recall) if correct else 0.0)
+    precision, recall = correct / detected if detected else None, correct / true if true else None
+    return AreaScore(precision, recall, 2 * correct / (detected + true) if detected + true else None)

@@ -3,7 +3,7 @@
 Both rules count the items (`name=value`) that are answered and expected, over all documents; a repeated item counts as
 often as it is in both. Their items differ: Kleister replaces blanks in values by underscores and compares in upper case
 (`geval_items` and `upper`); SROIE (ICDAR 2019, task 3) takes the value as the receipt writes it (`exact_items`).
-GEval's conventions: precision without answers and recall without expected items are 1; F1 is 0 when both are 0.
+GEval has a precision of 1 without answers, and a recall of 1 without expected items; here they have no value.
 """
 
 import re

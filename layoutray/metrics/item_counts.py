@@ -1,7 +1,7 @@
 """Correct, expected and answered items, and their precision, recall and F1."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 
@@ -13,20 +13,29 @@ class ItemCounts(NamedTuple):
     answered: int
 
     @property
-    def precision(self) -> float:
-        """0..1; 1 without answers."""
-        return self.correct / self.answered if self.answered else 1.0
+    def precision(self) -> float | None:
+        """0..1; None without answers."""
+        return self.correct / self.answered if self.answered else None
 
     @property
-    def recall(self) -> float:
-        """0..1; 1 without expected items."""
-        return self.correct / self.expected if self.expected else 1.0
+    def recall(self) -> float | None:
+        """0..1; None without expected items."""
+        return self.correct / self.expected if self.expected else None
 
     @property
-    def f1(self) -> float:
-        """0..1; 0 when precision and recall are 0."""
-        total = self.precision + self.recall
-        return 2 * self.precision * self.recall / total if total else 0.0
+    def f1(self) -> float | None:
+        """0..1; None without any item."""
+        items = self.expected + self.answered
+        return 2 * self.correct / items if items else None
+
+    def metrics(self, prefix: str = "", suffix: str = "") -> dict[str, float]:
+        """By the names of reports: precision, recall and F1, each if it has a value."""
+        return named_shares({"precision": self.precision, "recall": self.recall, "f1": self.f1}, prefix, suffix)
+
+
+def named_shares(shares: Mapping[str, float | None], prefix: str = "", suffix: str = "") -> dict[str, float]:
+    """The shares that have a value, with longer names."""
+    return {f"{prefix}{name}{suffix}": share for name, share in shares.items() if share is not None}
 
 
 def count_items(expected: Iterable[Hashable], answered: Iterable[Hashable]) -> ItemCounts:

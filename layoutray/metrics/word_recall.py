@@ -1,5 +1,6 @@
 """Share of a page's true words that an OCR engine found, whatever their boxes and order."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -11,8 +12,8 @@ def word_recall(recognised_texts: Iterable[str], truth_texts: Iterable[str]) -> 
     """Recall and precision over bags of words, upper-cased and split at everything but letters and digits.
 
     Returns:
-        The share of true words that were recognised (1 without true words), and the share of recognised words that are
-        true (1 without recognised words).
+        The share of true words that were recognised, and the share of recognised words that are true; NaN without any
+        such word.
     """
     recognised, truth = _bag(recognised_texts), _bag(truth_texts)
     common = (recognised & truth).total()
@@ -24,4 +25,4 @@ def _bag(texts: Iterable[str]) -> Counter[str]:
 
 
 def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 1.0
+    return part / whole if whole else math.nan

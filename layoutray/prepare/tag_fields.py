@@ -11,7 +11,8 @@ If a document has several values of a field that may have one (`many = false`), 
 them is tagged: which one is right is not known.
 
 If a value was not found, or is one of those that contradict each other, nobody knows which words state the field. Words
-that could, by the field's type, then have the tag `?` instead of `O`: they teach neither the field nor its absence.
+that could then have the tag `?` instead of `O`: they teach neither the field nor its absence. Of a date, an amount or a
+term these are the words that can be one; of another type, those that are similar to a word of the value.
 
 A value of a record (`Field.row`) is tagged once, where the other values of its record are near, and its words get the
 record's number as `group` (see `layoutray.prepare.record_places`).
@@ -19,7 +20,7 @@ record's number as `group` (see `layoutray.prepare.record_places`).
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -38,6 +39,8 @@ _MIN_SIMILARITY = 80.0
 """Percent of letters and digits that words must share with a value."""
 _MIN_LETTERS = 6
 """Shorter values are not found by similarity, because they are similar to too many words."""
+_LETTERS_OF_PART = 3
+"""Shorter words of a value that was not found stand anywhere."""
 
 _FormsOf = Callable[[str, int, FieldType], Iterator[str | None]]
 """Normal forms of a text, from where its first word's value can begin."""
@@ -113,9 +116,9 @@ def tag_fields(pages: Sequence[Page], fields: Sequence[Field], schema: Mapping[s
         if field.row is None:
             for owned, spans in zip(owners, of_pages, strict=True):
                 owned |= {span: field for span in spans if span not in owned}
-    unknown = {schema[field.name].type for field in (*missing, *unusable)}
     tagged = map(_tagged, pages, owners, chosen)
-    return Tagged(tuple(_with_unknown(page, unknown) for page in tagged), missing, unusable)
+    pages = tuple(_with_unknown(page, [*missing, *unusable], schema) for page in tagged)
+    return Tagged(pages, missing, unusable)
 
 
 def _chosen(page: Page, schema: Mapping[str, FieldType]) -> dict[Span, Field]:
@@ -142,15 +145,20 @@ def _tagged(page: Page, owners: Mapping[Span, Field], chosen: Mapping[Span, Fiel
     return replace(page, words=tuple(words))
 
 
-def _with_unknown(page: Page, types: Collection[str]) -> Page:
-    """The page with the tag `?` for words outside of all entities that could be of a value of one of `types`."""
+def _with_unknown(page: Page, fields: Sequence[Field], schema: Mapping[str, FieldType]) -> Page:
+    """The page with the tag `?` for words outside of all entities that could state one of the values of `fields`."""
 
-    def could_be(text: str, name: str) -> bool:
-        pattern = _CANDIDATES.get(name)
-        return pattern is None or bool(pattern.first.search(text) or pattern.last.search(text))
+    def could_state(text: str, field: Field) -> bool:
+        pattern = _CANDIDATES.get(schema[field.name].type)
+        if pattern:
+            return bool(pattern.first.search(text) or pattern.last.search(text))
+        parts = [part for part in field.value.casefold().split() if len(part) >= _LETTERS_OF_PART]
+        return any(fuzz.ratio(text.casefold(), part) >= _MIN_SIMILARITY for part in parts)
 
     words = (
-        replace(word, tag=UNKNOWN) if word.tag == OUTSIDE and any(could_be(word.text, name) for name in types) else word
+        replace(word, tag=UNKNOWN)
+        if word.tag == OUTSIDE and any(could_state(word.text, field) for field in fields)
+        else word
         for word in page.words
     )
     return replace(page, words=tuple(words))

@@ -19,7 +19,6 @@ SHARE_OF_A_START = 0.5
 """Of a start that answers fields by their names, in models of the fewest steps."""
 _BATCH = 8
 _PASSES = 4
-_LARGEST_MICRO_BATCH = 4
 _FEWEST_DOCUMENTS = 3
 _ALL_FOLDS_UP_TO = 50
 """Documents. With more, one fold has enough of them to measure on."""
@@ -45,7 +44,6 @@ class Schedule:
 
     steps: int
     batch_size: int
-    micro_batch_size: int
     learning_rate: float
     warmup_steps: int
     start_share: float
@@ -61,15 +59,7 @@ class Schedule:
 
     def assignments(self) -> list[str]:
         """The training settings, as `KEY=VALUE` assignments to recipe keys."""
-        keys = (
-            "steps",
-            "batch_size",
-            "micro_batch_size",
-            "learning_rate",
-            "warmup_steps",
-            "start_share",
-            "word_masking",
-        )
+        keys = ("steps", "batch_size", "learning_rate", "warmup_steps", "start_share", "word_masking")
         return [f"train.{key}={getattr(self, key)}" for key in keys]
 
 
@@ -97,7 +87,6 @@ def schedule(documents: int, windows: int, fewest_steps: int, start_share: float
         documents=documents,
         steps=steps,
         batch_size=_BATCH,
-        micro_batch_size=_LARGEST_MICRO_BATCH,
         learning_rate=3e-4,
         warmup_steps=steps // 10,
         start_share=start_share if steps == fewest_steps else 0.0,

@@ -6,6 +6,9 @@ from typing import Literal
 
 from layoutray.errors import RecipeError
 
+_LARGEST_MICRO_BATCH = 4
+"""Examples, unless a recipe states another number."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainRecipe:
@@ -14,8 +17,9 @@ class TrainRecipe:
     Attributes:
         steps: optimiser steps.
         batch_size: examples per step, over all workers and accumulations.
-        micro_batch_size: largest number of examples per forward pass. Each micro-batch has its own random numbers, so
-            that the loss does not depend on the number of workers that share a step.
+        micro_batch_size: largest number of examples per forward pass; it divides `batch_size`, or is lowered to a
+            smaller one. 0 takes the greatest divisor of `batch_size` up to 4. Each micro-batch has its own random
+            numbers, so that the loss does not depend on the number of workers that share a step.
         micro_batch_tokens: largest number of tokens per forward pass, padding included; a longer window is alone. 0 is
             no limit.
         windows: `packed` computes only the real tokens, and in the last layer only those with targets, where the
@@ -59,7 +63,7 @@ class TrainRecipe:
 
     steps: int
     batch_size: int = 8
-    micro_batch_size: int = 4
+    micro_batch_size: int = 0
     micro_batch_tokens: int = 0
     windows: Literal["padded", "packed"] = "padded"
     pad_to_multiple_of: int = 1
@@ -89,7 +93,7 @@ class TrainRecipe:
     dev_examples: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch_size", "micro_batch_size", "pad_to_multiple_of", "report_every", "shuffle_window"):
+        for name in ("steps", "batch_size", "pad_to_multiple_of", "report_every", "shuffle_window"):
             if getattr(self, name) < 1:
                 raise RecipeError(f"train.{name} is {getattr(self, name)}; it must be at least 1")
         for name in (
@@ -105,6 +109,7 @@ class TrainRecipe:
             "folds",
             "fold",
             "dev_examples",
+            "micro_batch_size",
             "micro_batch_tokens",
         ):
             if not 0 <= getattr(self, name) < math.inf:
@@ -122,10 +127,16 @@ class TrainRecipe:
                 "train.compile is true and train.windows is 'packed', whose batches have windows of other lengths, so "
                 "that each would be compiled again; set train.windows to 'padded', or train.compile to false"
             )
-        if self.batch_size % self.micro_batch_size:
-            raise RecipeError(
-                f"train.batch_size {self.batch_size} must be a multiple of "
-                f"train.micro_batch_size {self.micro_batch_size}"
-            )
+        object.__setattr__(self, "micro_batch_size", self._micro_batch_size())
         if self.warmup_steps > self.steps:
             raise RecipeError(f"train.warmup_steps {self.warmup_steps} must not exceed train.steps {self.steps}")
+
+    def _micro_batch_size(self) -> int:
+        if not self.micro_batch_size:
+            return max(size for size in range(1, _LARGEST_MICRO_BATCH + 1) if self.batch_size % size == 0)
+        if self.batch_size > self.micro_batch_size and self.batch_size % self.micro_batch_size:
+            raise RecipeError(
+                f"train.batch_size {self.batch_size} must be a multiple of "
+                f"train.micro_batch_size {self.micro_batch_size}; set the latter to 0 to have it chosen"
+            )
+        return min(self.micro_batch_size, self.batch_size)

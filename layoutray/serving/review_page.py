@@ -15,10 +15,8 @@ from layoutray.serving.routes import Routes
 from layoutray.serving.submission import UploadedFile
 
 _COMMANDS = (
-    "layoutray ingest ingest-reviewed FOLDER_OF_REVIEWED_JSONL runs/reviewed",
-    "layoutray encode RECIPE runs/labelled runs/reviewed --out runs/windows",
-    "layoutray finetune RECIPE runs/windows --init runs/pretrained --out runs/model --register NAME",
-    "layoutray promote NAME --on runs/labelled",
+    "layoutray train LABELLED_DOCUMENTS FOLDER_OF_REVIEWED_JSONL --out NEW_FOLDER --name NAME",
+    "layoutray promote NAME --on OTHER_PAGES",
 )
 
 

@@ -105,7 +105,9 @@ class FieldResponse(_Body):
     """A value of a field of the document."""
 
     name: str
-    value: str = Field(description="the normal form: equal values have equal text", examples=["2021-03-04"])
+    value: str = Field(
+        description="in one notation: dates as in ISO 8601, amounts as plain numbers", examples=["2021-03-04"]
+    )
     content: str = Field(
         description="the words of the most confident occurrence, joined by spaces", examples=["4 March 2021"]
     )

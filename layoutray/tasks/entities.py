@@ -66,17 +66,13 @@ class Entities(WordLabelling):
         """The scores of seqeval.
 
         `precision`, `recall` and `f1` are micro averages, `f1.total` is of type `total`; `support` counts entities.
+        A share without any entity has no value.
         """
         pages = self.labels_by_page(observations, labels)
         metrics: dict[str, float] = {}
-        for kind, score in entity_f1([page.gold for page in pages], [page.predicted for page in pages]).items():
+        for kind, counts in entity_f1([page.gold for page in pages], [page.predicted for page in pages]).items():
             suffix = "" if kind == "micro" else f".{kind}"
-            metrics |= {
-                f"precision{suffix}": score.precision,
-                f"recall{suffix}": score.recall,
-                f"f1{suffix}": score.f1,
-                f"support{suffix}": float(score.support),
-            }
+            metrics |= counts.metrics(suffix=suffix) | {f"support{suffix}": float(counts.expected)}
         return metrics
 
     def entities_from_probabilities(

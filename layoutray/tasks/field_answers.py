@@ -25,7 +25,7 @@ from dataclasses import replace
 from layoutray.document.answers import Entity, FieldAnswer
 from layoutray.document.field_type import FieldType
 from layoutray.document.known_values import KnownValue, nearest
-from layoutray.document.normal_form import normal_form
+from layoutray.document.normal_form import normal_form, value_in_answers
 from layoutray.errors import InputError
 
 _FACTOR_OF_SUMS = 5.0
@@ -87,11 +87,11 @@ def _answer(value: KnownValue, entities: list[Entity], field: FieldType) -> Fiel
     )
     stated = [entity.sum_of_rows for entity in entities if entity.sum_of_rows is not None]
     factor = (_FACTOR_OF_SUMS if any(stated) else 1 / _FACTOR_OF_SUMS) if stated else 1.0
-    written = content.upper() if field.upper_case else content
+    printed = None if value.content else value_in_answers(content, field)
     return FieldAnswer(
         name=shown.type,
-        value=value.value,
-        content=written,
+        value=printed or value.value,
+        content=content.upper() if field.upper_case else content,
         confidence=right / (right + (1 - right) / factor),
         score=math.fsum(entity.confidence for entity in entities) * factor,
         bounding_regions=shown.bounding_regions,

@@ -9,6 +9,7 @@ from layoutray.document import Box, Page
 from layoutray.document.answers import Entity, Region
 from layoutray.errors import InputError
 from layoutray.metrics.docbank_area import area_scores
+from layoutray.metrics.item_counts import named_shares
 from layoutray.tasks import Objective, TagsWords
 from layoutray.tasks.word_labels import WindowLabels, WordLabelling, geometric_mean
 
@@ -63,7 +64,7 @@ def _metrics(prefix: str, pages: Sequence[tuple[Sequence[float], Sequence[str], 
     metrics: dict[str, float] = {}
     for name, score in area_scores(pages).items():
         suffix = "" if name == "macro" else f".{name}"
-        metrics |= {f"{prefix}_{measure}{suffix}": getattr(score, measure) for measure in ("precision", "recall", "f1")}
+        metrics |= named_shares(score._asdict(), f"{prefix}_", suffix)
     return metrics
 
 

@@ -258,7 +258,7 @@ class Loop:
         values = self.world.from_leader(lambda: task.summarise(observations, self.learner.labels))
         self._report({f"dev.{name}": value for name, value in values.items()})
         name, direction = task.objective
-        value = values[name]
+        value = values.get(name, 0.0)  # a dev split without entities has no F1
         best = self.progress.best
         is_better = best is None or (value < best if direction == "min" else value > best)
         if is_better and math.isfinite(value):

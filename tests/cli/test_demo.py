@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from layoutray.cli import demo
+from layoutray.cli import demo, demonstration
 from layoutray.cli.main import main
 from layoutray.errors import InputError
 from layoutray.tasks.field_names import asked_fields
 
 
-def made(**given: Any) -> demo.Demo:
-    return demo.Demo(**{"documents": None, "count": 10, "unseen": 8, "seed": 7, **given})
+def made(**given: Any) -> demonstration.Demo:
+    return demonstration.Demo(**{"documents": None, "count": 10, "unseen": 8, "seed": 7, **given})
 
 
 def test_a_folder_with_other_files_is_refused_and_kept(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_a_file_is_refused_and_kept(tmp_path: Path) -> None:
     file = tmp_path / "notes"
     file.write_text("mine")
     with pytest.raises(InputError, match="notes is a file"):
-        demo.start_folder(file)
+        demonstration.start_folder(file)
     assert file.read_text() == "mine"
 
 
@@ -41,21 +41,21 @@ def test_a_new_or_empty_folder_gets_the_marker(tmp_path: Path, exists: bool) -> 
     out = tmp_path / "runs" / "demo"
     if exists:
         out.mkdir(parents=True)
-    demo.start_folder(out)
-    assert [path.name for path in out.iterdir()] == [demo.MARKER]
+    demonstration.start_folder(out)
+    assert [path.name for path in out.iterdir()] == [demonstration.MARKER]
 
 
 def test_the_folder_of_a_former_demo_is_emptied_and_links_are_not_followed(tmp_path: Path) -> None:
     out, elsewhere = tmp_path / "demo", tmp_path / "elsewhere"
-    demo.start_folder(out)
+    demonstration.start_folder(out)
     (out / "pages").mkdir()
     (out / "pages" / "shard").write_text("old")
     (out / "page.png").write_text("old")
     elsewhere.mkdir()
     (elsewhere / "mine").write_text("mine")
     (out / "link").symlink_to(elsewhere)
-    demo.start_folder(out)
-    assert [path.name for path in out.iterdir()] == [demo.MARKER]
+    demonstration.start_folder(out)
+    assert [path.name for path in out.iterdir()] == [demonstration.MARKER]
     assert (elsewhere / "mine").read_text() == "mine"
 
 
@@ -64,7 +64,7 @@ def test_answers_are_compared_with_the_truth_by_their_normal_forms() -> None:
     truth = {"1.png": {"date": "3 Feb 2021", "total": "$16.75"}, "2.png": {"date": "4 May 2022", "company": "?"}}
     before = {"1.png": {"total": ["1.00"]}, "3.png": {"date": ["2021-02-03"]}}
     after = {"1.png": {"total": ["1.00", "16.75"], "date": ["2021-02-03"]}, "2.png": {"company": [""]}}
-    rows = demo.comparison(truth, before, after, schema)
+    rows = demonstration.comparison(truth, before, after, schema)
     assert rows == [("date", 2, 0, 1), ("total", 1, 0, 1), ("company", 1, 0, 0)]
 
 
@@ -73,9 +73,9 @@ def test_drawn_documents_have_their_values_in_a_table_and_the_others_have_them_e
     one.draw()
     labelled, unseen = ({file.name for file in (tmp_path / name).iterdir()} for name in ("labelled", "unseen"))
     assert (len(labelled), len(unseen)) == (5, 2)
-    assert set(demo.values(one.labelled / "values.csv")) <= labelled
-    assert set(demo.values(tmp_path / "truth.csv")) <= unseen
-    assert demo.values(one.labelled / "values.csv")
+    assert set(demonstration.values(one.labelled)) <= labelled
+    assert set(one.truth) <= unseen
+    assert demonstration.values(one.labelled)
 
 
 def test_of_own_documents_those_without_values_are_answered(tmp_path: Path) -> None:
@@ -90,14 +90,13 @@ def test_of_own_documents_those_without_values_are_answered(tmp_path: Path) -> N
         one.out.mkdir()
         one.choose()
         assert sorted(file.name for file in (one.out / "unseen").iterdir()) == unseen
-    (own / "values.csv").write_text("name,value\n")
     (own / "values.csv").write_text("name,value\na.pdf,1\n")
-    with pytest.raises(InputError, match="must be a table with the columns file, field and value"):
+    with pytest.raises(InputError, match="the heading is 'name,value'; it must be"):
         one.choose()
 
 
 def test_the_named_commands_exist_with_their_options(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = re.findall(r"layoutray .*", demo.next_steps(Path("runs/demo")))
+    lines = re.findall(r"layoutray .*", demonstration.next_steps(Path("runs/demo")))
     named = [shlex.split(line)[1:] for line in lines]
     assert {words[0] for words in named} == {"answer", "train", "serve"}
     for verb, *arguments in named:

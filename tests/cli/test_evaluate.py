@@ -56,7 +56,7 @@ def trained_on_values(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, P
 
 
 def test_an_extractor_learns_from_values_without_boxes(
-    trained_on_values: tuple[Path, Path, list[Page]], tmp_path: Path
+    trained_on_values: tuple[Path, Path, list[Page]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     checkpoint, ingested, made = trained_on_values
     report = tmp_path / "report.json"
@@ -72,6 +72,10 @@ def test_an_extractor_learns_from_values_without_boxes(
         tracking,
     ]
     assert evaluate.main(words) == 0
+    shown = capsys.readouterr().err
+    assert "with a value" in shown
+    assert "F1 of all fields: " in shown
+    assert "ece" not in shown
     scores = json.loads(report.read_text())["metrics"]
     assert min(scores["f1"], scores["field_f1"], scores["field_f1.date"], scores["geval_f1"], scores["exact_f1"]) > 0.9
     assert {
@@ -84,7 +88,8 @@ def test_an_extractor_learns_from_values_without_boxes(
     } <= scores.keys()
     left_out = tmp_path / "all but one.txt"
     left_out.write_text("\n".join(page.doc_id for page in made[1:]))
-    assert evaluate.main([*words, "--without", str(left_out)]) == 0
+    assert evaluate.main([*words, "--without", str(left_out), "--all"]) == 0
+    assert "ece_uncalibrated" in capsys.readouterr().err
     of_one = json.loads(report.read_text())
     assert of_one["split"] == "train_without_all but one"
     assert 0 < of_one["metrics"]["support"] < scores["support"] / 2

@@ -69,7 +69,7 @@ def test_a_folder_of_answers_is_reviewed_and_becomes_truth(tmp_path: Path) -> No
             page.keyboard.press("q")
             expect(page.get_by_text("1 correction since the latest version")).to_be_visible()
             page.get_by_text("Commands that train on them").click()
-            expect(page.get_by_text(f"layoutray ingest ingest-reviewed {answers} runs/reviewed")).to_be_visible()
+            expect(page.get_by_text(f"layoutray train LABELLED_DOCUMENTS {answers} --out")).to_be_visible()
         assert httpx.get(url, headers={"Host": "evil.example"}).status_code == 400
     said = log_file.read_text()
     assert "3 documents; review them at http://127.0.0.1" in said

@@ -14,6 +14,7 @@ from layoutray import checkpoint
 from layoutray.cli import train_folder
 from layoutray.cli.main import main
 from layoutray.errors import InputError
+from layoutray.evaluation.cross_validation import ANSWERS
 from layoutray.review import queue
 from layoutray.review.store import ReviewStore
 from layoutray.store.data_set import DataSet
@@ -24,6 +25,9 @@ from tests.ocr.files import pdf, typed
 
 DOCUMENTS = 6
 FAST = ["--folds", "2", "--at-once", "3", "--set", "train.steps=2", "--set", "train.warmup_steps=0"]
+
+
+_PARTS = ("trained", "folds/1", "folds/2")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -81,8 +85,15 @@ def test_the_model_has_the_fields_and_is_registered_under_the_name_of_the_folder
 @pytest.mark.ray
 def test_models_that_measure_have_not_seen_what_they_answer(trained: Path) -> None:
     (place,) = (trained / "trainings").iterdir()
-    recipes = [checkpoint.load(place / part).recipe for part in ("trained", "folds/1", "folds/2")]
-    assert [(one.train.folds, one.train.fold) for one in recipes] == [(0, 0), (2, 1), (2, 2)]
+    made = [json.loads((place / part / "recipe.json").read_text())["train"] for part in _PARTS]
+    assert [(one["folds"], one["fold"]) for one in made] == [(0, 0), (2, 1), (2, 2)]
+    answered = [json.loads((place / part / ANSWERS).read_text()) for part in _PARTS[1:]]
+    assert [len(documents) for documents in answered] == [DOCUMENTS // 2] * 2
+
+
+@pytest.mark.ray
+def test_only_the_model_of_all_documents_keeps_its_weights(trained: Path) -> None:
+    assert [file.parent.name for file in trained.glob("trainings/**/*.safetensors")] == ["trained"]
 
 
 @pytest.mark.ray
@@ -90,8 +101,7 @@ def test_a_repeated_call_goes_on_and_says_the_same(
     trained: Path, capsys: pytest.CaptureFixture[str], cluster: None
 ) -> None:
     (trained / "model" / "recipe.json").unlink()  # killed while it was written
-    before = {file: file.stat().st_mtime_ns for file in trained.glob("trainings/*/*/**/model.safetensors")}
-    assert len(before) == 3
+    before = {file: file.stat().st_mtime_ns for file in trained.glob("trainings/**/*") if file.is_file()}
     made = layoutray.train(
         "our scans",
         out="trained",
@@ -133,6 +143,12 @@ def test_a_repeated_call_goes_on_and_says_the_same(
 def test_options_are_checked_before_anything_is_written(here: Path, words: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):
         train_folder.main(call("never", *words))
+    assert not (here / "never").exists()
+
+
+def test_a_training_without_a_start_is_refused(here: Path) -> None:
+    with pytest.raises(InputError, match="--init is none; few documents need a trained start"):
+        train_folder.main(["our scans", "--out", "never", "--init", "none"])
     assert not (here / "never").exists()
 
 

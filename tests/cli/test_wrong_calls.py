@@ -16,6 +16,7 @@ from PIL import Image
 from layoutray.cli.main import main
 from layoutray.cli.verbs import VERBS
 from layoutray.serving.access.keys import KeyStore
+from layoutray.store.output_lock import working_on
 from tests.cluster.checkpoints import save_untrained
 from tests.jobs import encode, pages, recipe, recipe_file
 from tests.mlflow_store import new_store
@@ -74,6 +75,8 @@ RIGHT: Mapping[str, Given] = {
 }
 """What each verb needs; the calls fail only for the mistake that is made in them."""
 
+_NO_LOCK = ("export lexicon", "import", "train")
+"""The first writes a file; the others need more than `RIGHT` gives."""
 _NO_FOLDER = ("nowhere", "empty", "s3://a b/c")
 WRONG_PLACES: Mapping[str, Sequence[str]] = {
     "pages": (*_NO_FOLDER, "file.txt", _MODEL, _ANSWERS),
@@ -157,6 +160,11 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
     return seen[0]
 
 
+def actions_of(verb: str) -> dict[str, argparse.Action]:
+    """The options and arguments of the verb by name."""
+    return {action.dest: action for action in parser_of(verb)._actions if action.dest != "help"}
+
+
 def words(verb: str, actions: Mapping[str, argparse.Action], given: Given) -> tuple[str, ...]:
     """The arguments of a call: options behind arguments, as some options take several values."""
     at_place = [value for name, action in actions.items() if not action.option_strings for value in given.get(name, ())]
@@ -171,7 +179,7 @@ def words(verb: str, actions: Mapping[str, argparse.Action], given: Given) -> tu
 
 def mistakes_of(verb: str) -> Iterator[Mistake]:
     """Every kind of mistake, in every option and argument of the verb."""
-    actions = {action.dest: action for action in parser_of(verb)._actions if action.dest != "help"}
+    actions = actions_of(verb)
     right = RIGHT[verb]
 
     def call(name: str, more: Given) -> Mistake:
@@ -268,6 +276,17 @@ def test_a_wrong_call_says_so_in_one_line_and_does_nothing(
     assert "Ray " not in errors[0]
     assert content(here) == before
     assert seconds < 3
+
+
+@pytest.mark.parametrize("verb", [verb for verb, given in RIGHT.items() if given.get("out") and verb not in _NO_LOCK])
+def test_no_verb_begins_in_the_folder_of_another_command(
+    verb: str, here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = content(here)
+    with working_on(str(here / _NEW)), working_on(str(here / _NEW / "model")):  # `answer` locks the latter
+        assert status_of(Mistake(verb, words(verb, actions_of(verb), RIGHT[verb]))) == 1
+    assert "another command is working on" in capfd.readouterr().err
+    assert content(here) == before
 
 
 @pytest.mark.slow

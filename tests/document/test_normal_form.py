@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutray.document.field_type import FieldType
-from layoutray.document.normal_form import normal_form
+from layoutray.document.normal_form import normal_form, value_in_answers
 
 DATES = {
     "25/12/2018": "2018-12-25",
@@ -103,6 +103,29 @@ def test_texts_lose_their_case_commas_and_blanks() -> None:
 )
 def test_names_lose_what_a_sentence_puts_around_them(text: str, form: str) -> None:
     assert normal_form(text, FieldType(type="name")) == form
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("amount", "RM 1,086.00", "1086.00"),
+        ("amount", "(86,50) €", "-86.50"),
+        ("amount", "86", "86"),
+        ("amount", "1.086", "1086"),
+        ("amount", "0.500", "0.5"),
+        ("amount", "none", None),
+        ("text", "86.00", "86.00"),
+        ("date", "4 March 2021", "2021-03-04"),
+    ],
+)
+def test_amounts_of_answers_keep_two_printed_decimals(kind: str, text: str, value: str | None) -> None:
+    assert value_in_answers(text, FieldType(type=kind)) == value  # pyright: ignore[reportArgumentType]
+
+
+@given(st.from_regex(r"-?[0-9]{1,5}([.,][0-9]{1,4})?([.,][0-9]{2})?", fullmatch=True))
+def test_amounts_of_answers_have_the_normal_form_of_their_text(text: str) -> None:
+    value, amount = value_in_answers(text, FieldType(type="amount")), FieldType(type="amount")
+    assert (value and normal_form(value, amount)) == normal_form(text, amount)
 
 
 @given(st.text(max_size=30), st.sampled_from(["text", "name", "address", "date", "amount", "term"]))

@@ -53,8 +53,11 @@ def test_a_known_value_is_compared_with_the_exact_value_of_the_data_set() -> Non
     assert metrics_of([AnsweredDocument([Field("party", "Nike Inc.")], [read])])["exact_f1"] == 1.0
 
 
-def test_no_documents_are_no_mistakes() -> None:
-    assert metrics_of([])["field_f1"] == 1.0
+def test_shares_without_an_answer_have_no_value() -> None:
+    scores = metrics_of([AnsweredDocument([Field("party", "A")], []), AnsweredDocument([Field("total", "1")], [])])
+    assert (scores["field_f1"], scores["field_recall.party"], scores["geval_f1"]) == (0.0, 0.0, 0.0)
+    assert not any(name.startswith("field_precision") for name in scores)
+    assert not {"field_f1", "exact_f1"} & metrics_of([]).keys()
 
 
 def test_the_best_min_score_of_a_field_of_many_values_excludes_the_wrong_values() -> None:

@@ -20,7 +20,7 @@ def test_case_matters_unless_upper_is_set() -> None:
     assert field_f1(EXPECTED, ANSWERED)["party"] == ItemCounts(0, 3, 1)
 
 
-def test_no_documents_have_perfect_scores() -> None:
+def test_no_documents_have_no_items() -> None:
     assert field_f1([], []) == {"micro": ItemCounts(0, 0, 0)}
 
 

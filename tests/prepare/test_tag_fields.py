@@ -111,7 +111,7 @@ def test_values_that_stand_nowhere_are_told(value: str) -> None:
         tagged = tag_fields([page("nothing of 2013 here"), page("")], [Field("f", value)], {"f": field})
         assert tagged.missing == (Field("f", value),)
         # Nobody knows which words state the value, so those that could be of its type are not outside of it.
-        could_be = [True] * 4 if field is NAME else [word == "2013" for word in ("nothing", "of", "2013", "here")]
+        could_be = [word == "2013" and field is not NAME for word in ("nothing", "of", "2013", "here")]
         expected = [UNKNOWN if could else OUTSIDE for could in could_be]
         assert [word.tag for one in tagged.pages for word in one.words] == expected
 
@@ -161,6 +161,12 @@ def test_words_that_a_person_chose_keep_their_tag_also_where_ocr_misread_them() 
     assert tagged.missing == ()
     unknown = replace(chosen, words=chosen.words[:2])
     assert tag_fields([unknown], [Field("f", "12.00")], {"f": AMOUNT}).missing == ()
+
+
+def test_words_like_those_of_a_name_that_stands_nowhere_are_not_outside_of_it() -> None:
+    tagged = tag_fields([page("GARDENlA OF BHD total")], [Field("f", "GARDENIA BAKERIES OF BHD")], {"f": NAME})
+    assert [word.tag for word in tagged.pages[0].words] == [UNKNOWN, OUTSIDE, UNKNOWN, OUTSIDE]
+    assert tagged.missing
 
 
 def test_values_that_contradict_each_other_are_not_tagged() -> None:

@@ -140,6 +140,16 @@ def test_what_cannot_be_trained_is_refused(changes: dict[str, Any], message: str
         recipes.from_dict(values(**changes))
 
 
+@pytest.mark.parametrize(
+    ("batch_size", "given", "used"),
+    [(8, {}, 4), (2, {}, 2), (6, {}, 3), (7, {}, 1), (3, {"micro_batch_size": 8}, 3), (16, {"micro_batch_size": 8}, 8)],
+)
+def test_the_micro_batch_fits_the_batch(batch_size: int, given: dict[str, int], used: int) -> None:
+    resolved = recipes.from_dict(values(train={"steps": 4, "batch_size": batch_size, **given}))
+    assert resolved.train.micro_batch_size == used
+    assert recipes.from_dict(resolved.to_dict()) == resolved
+
+
 def test_a_task_is_the_section_of_its_recipe() -> None:
     resolved = recipes.from_dict(values(task={"name": "masked_lm", "mask_share": 0.3}))
     assert resolved.task == MaskedLanguageModel(mask_share=0.3)

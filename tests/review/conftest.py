@@ -48,7 +48,7 @@ def browser() -> Iterator[Browser]:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     store = ReviewStore.open(str(tmp_path_factory.mktemp("review") / "review.db"))
     app = FastAPI()
-    commands = ["layoutray ingest ingest-reviewed IN OUT"]
+    commands = ["layoutray train LABELLED_DOCUMENTS IN --out OUT"]
     add_review_page(app, store, Sessions(store.database, Authenticator(), "anna"), answer_upload, commands)
     with listening(app) as url:
         yield Served(url, store)

@@ -50,10 +50,10 @@ def test_an_answer_is_as_certain_as_its_label_and_its_letters() -> None:
 def test_a_value_that_is_the_sum_of_rows_has_a_higher_score_and_confidence_than_its_rivals() -> None:
     paid, total = entity("total", "10.00", 0.6), entity("total", "5.50", 0.5)
     (answer,) = field_answers([paid, total], SCHEMA)
-    assert (answer.value, answer.score) == ("10", 0.6), "the page states no sum"
+    assert (answer.value, answer.score) == ("10.00", 0.6), "the page states no sum"
     marked = [replace(paid, sum_of_rows=False), replace(total, sum_of_rows=True)]
     (answer,) = field_answers(marked, SCHEMA)
-    assert (answer.value, answer.score) == ("5.5", pytest.approx(5 * 0.5))
+    assert (answer.value, answer.score) == ("5.50", pytest.approx(5 * 0.5))
     assert answer.confidence == pytest.approx(5 / 6 * 2.5 / (2.5 + 0.12)), "odds of 1 become 5; times the share"
     (answer,) = field_answers(marked[:1], SCHEMA)
     assert (answer.score, answer.confidence) == (pytest.approx(0.6 / 5), pytest.approx(0.3 / 1.3))

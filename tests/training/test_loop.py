@@ -128,6 +128,18 @@ def test_a_tiny_model_learns_its_pages_by_heart(tmp_path: Path) -> None:
     assert series["dev.f1"] == [(120, 1.0)]
 
 
+def test_a_dev_split_without_entities_has_no_f1_and_a_checkpoint_nevertheless(tmp_path: Path) -> None:
+    first, *others = pages(12, 3)
+    bare = [
+        dataclasses.replace(page, words=tuple(dataclasses.replace(word, tag="O") for word in page.words))
+        for page in others
+    ]
+    one = job(tmp_path, recipe("entities", model=NO_DROPOUT, steps=30, learning_rate=5e-3), [first, *bare])
+    series = alone(one)
+    assert not {"dev.f1", "dev.precision", "dev.recall"} & series.keys()
+    assert checkpoint.load(one.out).metrics["dev.support"] == 0
+
+
 def test_patience_ends_training_and_the_best_checkpoint_stays(tmp_path: Path) -> None:
     # A rate of zero: no evaluation is better than the first.
     one = job(tmp_path, recipe("masked_lm", steps=50, learning_rate=0.0, evaluate_every=2, patience=2))

@@ -150,15 +150,15 @@ class DataSetOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("export dataset", arguments, DataSetOptions)
-    output_folder.new_folder(chosen.out)
-    source = _Source.of(chosen.pages)
-    long = sum(count > 1 for count in source.num_pages.values())
-    if long and chosen.format != "datasets":
-        raise InputError(
-            f"{long} documents in {chosen.pages} have several pages, which FUNSD and COCO cannot hold; "
-            "use --format datasets"
-        )
-    counts = {split: _FORMATS[chosen.format](source, split, chosen.out) for split in _SPLITS}
-    told = ", ".join(f"{count} {split}" for split, count in counts.items() if count)
-    terminal.say(f"pages: {told}: {chosen.out}")
-    return 0
+    with output_folder.new_folder(chosen.out):
+        source = _Source.of(chosen.pages)
+        long = sum(count > 1 for count in source.num_pages.values())
+        if long and chosen.format != "datasets":
+            raise InputError(
+                f"{long} documents in {chosen.pages} have several pages, which FUNSD and COCO cannot hold; "
+                "use --format datasets"
+            )
+        counts = {split: _FORMATS[chosen.format](source, split, chosen.out) for split in _SPLITS}
+        told = ", ".join(f"{count} {split}" for split, count in counts.items() if count)
+        terminal.say(f"pages: {told}: {chosen.out}")
+        return 0

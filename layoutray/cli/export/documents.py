@@ -60,7 +60,11 @@ def searchable_pdf(arguments: Sequence[str] | None = None) -> int:
 def _export(verb: str, arguments: Sequence[str] | None, form: DocumentFormat) -> int:
     """Write all documents in one format and say how many. Returns exit status 1 if one could not be written."""
     chosen = options.given(verb, arguments, ExportOptions)
-    out = new_folder(chosen.out)
+    with new_folder(chosen.out) as out:
+        return _write(chosen, out, form)
+
+
+def _write(chosen: ExportOptions, out: str, form: DocumentFormat) -> int:
     documents = written = without_picture = failed = 0
     for name, pages in _documents(DataSet(pages_folder(chosen.pages)), form.suffix):
         usable = [page for page in pages if page.image or not form.needs_picture]

@@ -39,20 +39,20 @@ class HuggingFaceOptions(CheckpointOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("export huggingface", arguments, HuggingFaceOptions)
-    output_folder.new_folder(chosen.out)
-    evaluated = [_evaluated(file) for file in chosen.evaluation]
-    folder, _ = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
-    loaded = checkpoint.load(folder)
-    model = huggingface.library_model(loaded)
-    needs_layoutray = huggingface.needs_layoutray(model)
-    stated = Statements(chosen.licence, chosen.data_licence, chosen.language)
-    card = model_card(loaded, evaluated, stated, needs_layoutray=needs_layoutray)
-    huggingface.write(chosen.out, loaded, model, card)
-    loads = "with `import layoutray.auto_classes`" if needs_layoutray else "without layoutray"
-    terminal.say(f"{type(model).__name__}: {chosen.out} (loads {loads}); read its README.md before you publish it")
-    if known := huggingface.known_value_fields(loaded):
-        terminal.say(f"the lists of known values of {', '.join(known)} are not exported")
-    return 0
+    with output_folder.new_folder(chosen.out):
+        evaluated = [_evaluated(file) for file in chosen.evaluation]
+        folder, _ = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
+        loaded = checkpoint.load(folder)
+        model = huggingface.library_model(loaded)
+        needs_layoutray = huggingface.needs_layoutray(model)
+        stated = Statements(chosen.licence, chosen.data_licence, chosen.language)
+        card = model_card(loaded, evaluated, stated, needs_layoutray=needs_layoutray)
+        huggingface.write(chosen.out, loaded, model, card)
+        loads = "with `import layoutray.auto_classes`" if needs_layoutray else "without layoutray"
+        terminal.say(f"{type(model).__name__}: {chosen.out} (loads {loads}); read its README.md before you publish it")
+        if known := huggingface.known_value_fields(loaded):
+            terminal.say(f"the lists of known values of {', '.join(known)} are not exported")
+        return 0
 
 
 def _evaluated(file: Path) -> Evaluated:

@@ -17,6 +17,7 @@ from layoutray.errors import InputError
 from layoutray.store import codec, shards, sources
 from layoutray.store.answer_set import pages_folder
 from layoutray.store.data_set import DataSet
+from layoutray.store.output_lock import working_on
 from layoutray.store.schema import PAGES
 from layoutray.store.spilled import JSON, SpilledDict
 
@@ -40,9 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("export label-studio", arguments, ExportOptions)
     folder = pages_folder(chosen.pages)  # `predict` keeps pages that it read from files below its answers
     answered = chosen.answers if folder == chosen.pages else chosen.answers or chosen.pages
-    if sources.exists(sources.join(sources.absolute(chosen.out), "tasks.json")):
-        raise InputError(f"{chosen.out} already holds tasks; give another folder, or delete it")
-    write_tasks(_pages(folder), _answers(answered) if answered else {}, chosen)
+    out = sources.absolute(chosen.out)
+    with working_on(out):
+        if sources.exists(sources.join(out, "tasks.json")):
+            raise InputError(f"{chosen.out} already holds tasks; give another folder, or delete it")
+        write_tasks(_pages(folder), _answers(answered) if answered else {}, chosen)
     return 0
 
 

@@ -33,17 +33,21 @@ def show_fields(fields: InferredFields) -> None:
 
 def show(measured: FieldEvaluation, whole: Job) -> None:
     """Show the scores of each field, and say if there are no answers, and why."""
+    show_scores(f"{len(measured.documents)} documents, each answered by a model that was not trained on it", measured)
+    if not estimate([measurement_of(measured)]).value:
+        terminal.say(_why_nothing(whole))
+
+
+def show_scores(title: str, measured: FieldEvaluation) -> None:
+    """Show the scores of each field, and of all fields."""
     documents = measured.documents
     rows = [_row(name, measured) for name in measured.schema]
-    title = f"{len(documents)} documents, each answered by a model that was not trained on it"
     terminal.show_table(title, ("field", "with a value", "F1", "precision", "wrong", "missing"), rows)
     f1, answered = estimate([measurement_of(measured)]).interval, sum(bool(one.answers) for one in documents)
     terminal.say(
         f"F1 of all fields: {f1.value:.2f} (95 % interval {f1.low:.2f} to {f1.high:.2f}); "
         f"{answered} of {len(documents)} documents answered"
     )
-    if not f1.value:
-        terminal.say(_why_nothing(whole))
 
 
 def show_model_labels(labels: ModelLabels, measured: FieldEvaluation) -> None:
@@ -119,8 +123,8 @@ def _row(name: str, measured: FieldEvaluation) -> Sequence[object]:
     score = measured.scores.normal.get(name)
     with_value = [one for one in documents if any(field.name == name for field in one.expected)]
     missing = sum(not _answers(one, name) for one in with_value)
-    if score is None or not score.answered:
-        return name, len(with_value), "0.00", "-", 0, missing
+    if score is None or score.precision is None:
+        return name, len(with_value), "0.00" if score else "-", "no answers", 0, missing
     wrong = score.answered - score.correct
     return name, len(with_value), f"{score.f1:.2f}", f"{score.precision:.2f}", wrong, missing
 

@@ -1,10 +1,13 @@
 """Checks of a verb's folders, before any work, and before anything is overwritten."""
 
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from layoutray.errors import InputError
 from layoutray.store import folder_kind, sources
+from layoutray.store.output_lock import working_on
 
 
 def existing(source: str | Path) -> str:
@@ -44,9 +47,15 @@ def usable(folder: str | Path, kind: str = "") -> str:
     return absolute
 
 
-def new_folder(folder: str | Path) -> str:
-    """The absolute path or address of a folder that is new or empty. Raises InputError if it holds anything."""
+@contextmanager
+def new_folder(folder: str | Path) -> Generator[str]:
+    """The absolute path or address of a folder that is new or empty, in which no other command begins meanwhile.
+
+    Raises:
+        InputError: if it holds anything, or another command works on it.
+    """
     absolute = usable(folder)
-    if next(sources.list_files(absolute), None) is not None:
-        raise InputError(f"{folder} is not empty; give another folder, or delete it")
-    return absolute
+    with working_on(absolute):
+        if next(sources.list_files(absolute), None) is not None:
+            raise InputError(f"{folder} is not empty; give another folder, or delete it")
+        yield absolute

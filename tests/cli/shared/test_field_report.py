@@ -37,7 +37,7 @@ def test_each_field_has_a_row_of_counts(
     monkeypatch.setattr(field_report.terminal, "show_table", lambda title, columns, rows: tables.append(rows))
     both = [*TOTAL, Field("date", "2021-02-03")]
     field_report.show(measured((both, RIGHT), (TOTAL, WRONG), (TOTAL, NONE)), job(tmp_path, recipe("entities")))
-    assert tables == [[("total", 3, "0.40", "0.50", 1, 1), ("date", 1, "0.00", "-", 0, 1)]]
+    assert tables == [[("total", 3, "0.40", "0.50", 1, 1), ("date", 1, "0.00", "no answers", 0, 1)]]
     said = capsys.readouterr().err
     assert "F1 of all fields: 0.33 (95 % interval 0.00 to " in said
     assert "2 of 3 documents answered" in said
