@@ -25,6 +25,7 @@ _MOSTLY_PICTURES = 0.5  # share of the page
 _FEW_WORDS = 20  # fewer words may be a stamp, a page number or a fax header
 _UNDECODABLE = 0.1  # share of characters
 _SILENT = 0.15  # share of the length of text objects; white space and drawings of letters have up to 0.07
+_A_WORD = 20  # points of length; white space alone is shorter
 _MIN_AREA = 0.001  # share of the page; smaller pictures (bullets) hide no text, but scans may consist of strips
 
 
@@ -152,11 +153,12 @@ def _silent_share(
     # Text in a font that is not in the file can have no size.
     lengths = {address: max(right - left, top - bottom, 1.0) for address, (left, bottom, right, top) in sides.items()}
     total = sum(lengths.values())
-    if sum(lengths[address] for address in silent) <= _SILENT * total:
+    most = max(_SILENT * total, _A_WORD)
+    if sum(lengths[address] for address in silent) <= most:
         return 0.0
     every = (pdfium_c.FPDFText_GetTextObject(text.raw, index) for index in range(text.count_chars()))
     silent -= {ctypes.addressof(item.contents) for item in every if item}
-    if sum(lengths[address] for address in silent) <= _SILENT * total:
+    if sum(lengths[address] for address in silent) <= most:
         return 0.0
     boxes = {
         address: to_box((left, bottom, max(right, left + 1), max(top, bottom + 1)))
