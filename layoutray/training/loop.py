@@ -242,7 +242,7 @@ class Loop:
                 self._evaluate(self.feeds.dev, keep_best)
 
     @contextlib.contextmanager
-    def kept_weights(self) -> Iterator[None]:
+    def kept_weights(self) -> Generator[None]:
         """Within it, the model has the weights that are evaluated and kept; see `TrainRecipe.start_share`."""
         parameters = [parameter.data for parameter in self.model.parameters()] if self._first else []
         learned = [parameter.clone() for parameter in parameters]
