@@ -1,8 +1,8 @@
 """Whether a text is of letters in the order of a language: wrong tables of Unicode values exchange letters.
 
 The measure is how common the pairs of adjacent letters are, from 0 to 9. It judges texts of Latin letters only. Samples
-of 25 words in each of 27 languages had at least 6.8. Of samples whose letters were shifted by 1 to 25 places, 99 % had
-less than 6.5, and half of them less than 5.6 (`docs/results/ocr.md`).
+of 25 words in each of 27 languages have at least 6.7. Of samples whose letters are shifted by 1 to 25 places, 98 % have
+less than 6.0, the limit, and half of them less than 4.7 (`docs/results/ocr.md`).
 """
 
 import unicodedata

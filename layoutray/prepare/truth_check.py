@@ -69,6 +69,11 @@ class Label:
     distance: float = 0.0
     reasons: tuple[str, ...] = ()
 
+    @property
+    def why(self) -> str:
+        """The reasons in one line."""
+        return "; ".join(self.reasons) or "no sign of an error"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruthCheck:
@@ -246,9 +251,8 @@ def _with_ink(label: Label) -> tuple[Label, Crop | None]:
     box = place.box.to_pixels(*picture.size)
     if truth_sheet.dark_share(picture, box) < _INK:
         label = replace(label, reasons=(*label.reasons, "no ink below it"))
-    why = "; ".join(label.reasons) or "nothing suspicious"
     title = f"{label.name}: {label.value}"
-    return label, Crop(picture, box, (title, why, f"{sources.name(label.source)}, page {place.page.number}"))
+    return label, Crop(picture, box, (title, label.why, f"{sources.name(label.source)}, page {place.page.number}"))
 
 
 def _listed(check: TruthCheck) -> dict[str, Any]:

@@ -178,7 +178,7 @@ def test_values_of_a_model_are_measured_as_its_own_and_differing_answers_are_rev
     asked = ["its values", *call("taught", "--set", "from_model=big")[1:]]
     assert train_folder.main(asked) == 0
     said = " ".join(capsys.readouterr().err.split())
-    assert "labels of 6 documents: 11 found (11 on page 1); 7 values stand nowhere in their document" in said
+    assert "labels of 6 documents: 11 found (11 on page 1); not found in their document: 7" in said
     assert "1 values that stand nowhere in their document are not counted" in said
     assert "big stated the values of 6 of these 6 documents, not a person" in said
     assert "layoutray review taught/disagreements" in said

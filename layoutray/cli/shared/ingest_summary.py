@@ -47,14 +47,11 @@ def show_truth(check: "TruthCheck", out: str) -> None:
     """Say how many labels were found where, and which are the most suspicious; not what they say."""
     counts = check.counts()
     pages = ", ".join(f"{count} on page {number}" for number, count in [*counts["pages"].items()][:_MOST_PAGES])
-    lost = f"; {counts['not_found']} values stand nowhere in their document" if check.not_found else ""
+    lost = f"; not found in their document: {counts['not_found']}" if check.not_found else ""
     terminal.say(f"labels of {check.documents} documents: {len(check.found)} found ({pages}){lost}")
-    rows = [
-        (one.name, sources.name(one.source), one.places[0].page.number, "; ".join(one.reasons) or "nothing suspicious")
-        for one in check.suspicious
-    ]
+    rows = [(one.name, sources.name(one.source), one.places[0].page.number, one.why) for one in check.suspicious]
     if rows:
-        terminal.show_table("Most suspicious labels", ("label", "document", "page", "why"), rows)
+        terminal.show_table("Labels to look at first", ("label", "document", "page", "why"), rows)
     sheet = f"look at {sources.join(out, TRUTH_SHEET)}; " if check.has_sheet else ""
     terminal.say(f"{sheet}all that are suspicious or were not found: {sources.join(out, TRUTH_LIST)}")
 
