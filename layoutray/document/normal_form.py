@@ -131,7 +131,11 @@ def _date(text: str, field: FieldType) -> str | None:
 
 def _amount(text: str, field: FieldType) -> str | None:
     number = _decimal(text)
-    return number.rstrip("0").rstrip(".") if number and "." in number else number
+    if number is None or "." not in number:
+        return number
+    shortest = number.rstrip("0").rstrip(".")
+    # Exactly three decimals would be read as a group of thousands, so a fourth one stays.
+    return shortest if _decimal(shortest) == shortest else f"{shortest}0"
 
 
 def _decimal(text: str) -> str | None:

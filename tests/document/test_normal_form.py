@@ -113,6 +113,7 @@ def test_names_lose_what_a_sentence_puts_around_them(text: str, form: str) -> No
         ("amount", "86", "86"),
         ("amount", "1.086", "1086"),
         ("amount", "0.500", "0.5"),
+        ("amount", "1.0010", "1.0010"),
         ("amount", "none", None),
         ("text", "86.00", "86.00"),
         ("date", "4 March 2021", "2021-03-04"),
