@@ -25,7 +25,7 @@ class Drawn:
     seed: int
 
 
-_DRAWN = (Drawn("bills", 1500, 21), Drawn("items", 300, 22))
+_DRAWN = (Drawn("bills", 4000, 21), Drawn("items", 600, 22))
 _CARD = """\
 # The start of layoutray
 

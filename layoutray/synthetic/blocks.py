@@ -137,7 +137,7 @@ def bare(column: Column, kinds: Sequence[str]) -> None:
 def above(column: Column, kinds: Sequence[str]) -> None:
     """Labels above their values, side by side, in frames or not."""
     sheet = column.sheet
-    many = min(len(kinds), max(1, int(column.room / (10 * sheet.face.size))))
+    many = max(1, min(len(kinds), int(column.room / (10 * sheet.face.size))))
     framed, small = sheet.chance(0.5), sheet.face.scaled(sheet.random.choice((0.8, 1.0)))
     bold = small.bold if sheet.chance(0.5) else small
     for number in range(0, len(kinds), many):

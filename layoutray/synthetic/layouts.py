@@ -63,8 +63,10 @@ def invoice(column: Column, of: str = "invoice") -> None:
     """A head, the customer, numbers and dates, goods, sums beside or above how to pay, and a footer."""
     sheet = column.sheet
     _head(column, of)
-    kinds = sheet.random.sample(_NUMBERS[of], sheet.random.randint(1, min(6, len(_NUMBERS[of]))))
-    _parties(column, sheet.pending("date", *kinds))
+    kinds = {"date", *sheet.random.sample(_NUMBERS[of], sheet.random.randint(1, min(6, len(_NUMBERS[of]))))}
+    if sheet.chance(0.7):
+        kinds.add("number")
+    _parties(column, sheet.pending(*sorted(kinds)))
     column.skip()
     if sheet.chance(0.3):
         blocks.paragraph(column, "sentences", 1)
@@ -235,7 +237,7 @@ def form(column: Column) -> None:
 
 
 LAYOUTS: tuple[tuple[Layout, float], ...] = (
-    (receipt, 0.45), (invoice, 0.27), (form, 0.08), (letter, 0.07), (statement, 0.05), (order, 0.04), (delivery, 0.04),
+    (receipt, 0.40), (invoice, 0.32), (form, 0.08), (letter, 0.07), (statement, 0.05), (order, 0.04), (delivery, 0.04),
 )  # fmt: skip
 """All kinds of documents and their shares of pages."""
 WITH_GOODS: tuple[Layout, ...] = (receipt, receipt, invoice, order)

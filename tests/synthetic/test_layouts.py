@@ -12,10 +12,11 @@ import pytest
 
 from layoutray.document.tags import spans
 from layoutray.synthetic.bills import Bill, invent_bill
+from layoutray.synthetic.blocks import PAIRS
 from layoutray.synthetic.canvas import Canvas, Face, by_rows
 from layoutray.synthetic.country import countries
 from layoutray.synthetic.layouts import LAYOUTS, draw
-from layoutray.synthetic.sheet import AMOUNTS, amount
+from layoutray.synthetic.sheet import AMOUNTS, Column, amount
 from layoutray.synthetic.wordings import LANGUAGES, data
 
 NAMES = [layout.__name__ for layout, _ in LAYOUTS]
@@ -33,6 +34,15 @@ def drawn() -> Drawn:
 
 def cents(text: str) -> int:
     return int("".join(re.findall(r"\d", text))) * (-1 if text.startswith("-") else 1)
+
+
+def test_a_page_that_has_all_of_its_numbers_gets_no_further_ones() -> None:
+    def layout(column: Column) -> None:
+        for block in PAIRS:
+            block(column, [])
+
+    canvas, _ = draw(Random(1), layout)
+    assert canvas.marks == []
 
 
 @pytest.mark.parametrize("name", NAMES)
