@@ -6,6 +6,8 @@ import torch
 
 CPU = torch.device("cpu")
 
+_BF16 = ("avx512_bf16", "amx_bf16", "bf16")
+"""Instructions of x86 and Arm, as `torch.cpu.get_capabilities` names them."""
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 """Parameters of the GNU C library's `mallopt`."""
 _LARGEST = 2**31 - 1
@@ -28,6 +30,14 @@ def of_local_rank(rank: int, processes: int, gpus: int) -> torch.device:
         gpus: number of GPUs that the processes may use. All use the CPU if there is not one for each.
     """
     return torch.device("cuda", rank) if processes <= gpus else CPU
+
+
+def multiplies_bf16(device: torch.device) -> bool:
+    """Whether the device has instructions for products of matrices in bf16. Without them, bf16 is slower than fp32."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    instructions = torch.cpu.get_capabilities()
+    return any(instructions.get(name) for name in _BF16)
 
 
 def keep_freed_memory() -> bool:

@@ -4,6 +4,7 @@ import platform
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -17,6 +18,12 @@ from layoutray import devices
 )
 def test_a_process_has_a_gpu_of_its_own_or_none(rank: int, processes: int, gpus: int, device: str) -> None:
     assert devices.of_local_rank(rank, processes, gpus) == torch.device(device)
+
+
+@pytest.mark.skipif(not Path("/proc/cpuinfo").exists(), reason="Linux says there what the CPU can do")
+def test_bf16_is_fast_on_a_cpu_with_instructions_for_it() -> None:
+    instructions = set(Path("/proc/cpuinfo").read_text().split())
+    assert devices.multiplies_bf16(devices.CPU) == bool(instructions & {"avx512_bf16", "amx_bf16", "bf16"})
 
 
 def test_without_a_gpu_the_first_device_is_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,8 @@ class TrainRecipe:
         warmup_steps: steps of linear increase from 0; then the rate decreases linearly to 0 at `steps`.
         weight_decay: of all parameters except biases and norms.
         clip: largest gradient norm; 0 is off.
-        precision: `bf16` autocast (for GPUs, and for CPUs with bf16 multiplication) or `fp32`.
+        precision: `bf16` autocast (for GPUs, and for CPUs with bf16 multiplication), `fp32`, or `auto`: bf16 where the
+            device has instructions for it.
         report_every: steps between two reports, which state the mean loss and the speed of the steps since the last
             one. A report waits for the GPU. Each save and each evaluation comes after a report.
         evaluate_every, checkpoint_every: in steps; 0 means only at the end of training.
@@ -79,7 +80,7 @@ class TrainRecipe:
     adam_beta2: float = 0.999
     adam_epsilon: float = 1e-8
     clip: float = 1.0
-    precision: Literal["fp32", "bf16"] = "fp32"
+    precision: Literal["fp32", "bf16", "auto"] = "fp32"
     report_every: int = 1
     evaluate_every: int = 0
     checkpoint_every: int = 0

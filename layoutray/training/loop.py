@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from layoutray import checkpoint
+from layoutray import checkpoint, devices
 from layoutray.errors import TrainingError
 from layoutray.nn.dropout import use_fast_dropout
 from layoutray.recipe.train_section import TrainRecipe
@@ -119,6 +119,8 @@ class Loop:
         if self.settings.activation_checkpointing:
             checkpoint_activations(self.model)
         self._wrapped = self.world.wrap(self.model)
+        fast = self.settings.precision == "auto" and devices.multiplies_bf16(self.world.device)
+        self._in_bf16 = fast or self.settings.precision == "bf16"
         share = self.settings.start_share
         self._first = [parameter.detach().clone() for parameter in self.model.parameters()] if share else []
         self._optimizer = adamw(self.model, self.settings, self.learner.new)
@@ -231,7 +233,7 @@ class Loop:
 
     def _forward(self, part: MicroBatch) -> torch.Tensor:
         torch.manual_seed(part.seed)
-        with torch.autocast(self.world.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"):
+        with torch.autocast(self.world.device.type, torch.bfloat16, enabled=self._in_bf16):
             return self._wrapped(part.batch.to(self.world.device))
 
     def _evaluate_if_due(self, keep_best: KeepBest) -> None:
