@@ -59,6 +59,13 @@ def description(admin: httpx.Client) -> dict[str, Any]:
     return admin.get("/openapi.json").json()
 
 
+def test_every_operation_is_in_a_section(description: dict[str, Any]) -> None:
+    sections = {one["name"] for one in description["tags"]}
+    tags = [operation.get("tags") for methods in description["paths"].values() for operation in methods.values()]
+    assert all(one and {*one} <= sections for one in tags)
+    assert sections == {name for one in tags for name in one}
+
+
 def test_examples_are_shown_and_fit_their_schemas(description: dict[str, Any]) -> None:
     schemas = description["components"]["schemas"]
     for body in examples.BODIES:
