@@ -88,7 +88,7 @@ def test_the_page_needs_no_other_server(admin: httpx.Client) -> None:
         problems: list[str] = []
         page.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
         page.goto("/docs")
-        page.locator("#operations-default-extract_v1_extract_post button.opblock-summary-control").click()
+        page.locator("#operations-documents-extract_v1_extract_post button.opblock-summary-control").click()
         page.get_by_label("Request content type").select_option("application/json")
         page.get_by_role("button", name="Try it out").click()
         expect(page.locator("textarea")).to_have_value(re.compile("TOTAL"), timeout=60_000)
