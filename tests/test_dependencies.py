@@ -155,6 +155,23 @@ def test_a_model_answers_without_the_packages_of_its_training() -> None:
     assert not {"seqeval", "sklearn", "rouge_score", "matplotlib", "mlflow"} & {*loaded}
 
 
+_HELP_OF_ALL = """
+import contextlib, io, sys
+from layoutray.cli.main import main
+from layoutray.cli.verbs import VERBS
+for verb in VERBS:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        main([*verb.split(), "--help"])
+    if heavy := {"torch", "ray", "mlflow", "transformers"} & sys.modules.keys():
+        sys.exit(f"{verb} imports {heavy}")
+"""
+
+
+def test_no_help_imports_what_takes_seconds() -> None:
+    found = subprocess.run([sys.executable, "-c", _HELP_OF_ALL], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (0, "")
+
+
 def test_verbs_need_one_extra_at_most() -> None:
     named = [verb for verbs in EXTRAS_OF_VERBS.values() for verb in verbs]
     assert len(named) == len({*named})

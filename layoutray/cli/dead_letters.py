@@ -101,11 +101,12 @@ def show(arguments: Sequence[str] | None = None) -> int:
 
 def replay(arguments: Sequence[str] | None = None) -> int:
     """Process dead letters of an ingest again; those that now succeed become pages."""
+    chosen = options.given("dead-letters replay", arguments, ReplayOptions)
+
     from layoutray.cli.shared.progress import ProgressDisplay  # these import Ray
     from layoutray.cluster import replay as replays
     from layoutray.cluster.connect import connect
 
-    chosen = options.given("dead-letters replay", arguments, ReplayOptions)
     letters = chosen.select()
     if not letters:
         terminal.say(f"{chosen.folder} has no such dead letters")

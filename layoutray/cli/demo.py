@@ -37,7 +37,7 @@ class DemoOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("demo", arguments, DemoOptions)
-    from layoutray.cli.demonstration import Demo, run  # takes seconds, for which `--help` shall not wait
+    from layoutray.cli.work import demo
 
-    run(Demo(**vars(chosen)))
+    demo.run(demo.Demo(**vars(chosen)))
     return 0

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutray import checkpoint
 from layoutray.cli.shared import options, output_folder, terminal
 from layoutray.cli.shared.options import RecipeOptions, option
-from layoutray.releases import importers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +22,10 @@ class ImportOptions(RecipeOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("import", arguments, ImportOptions)
+    # Imported here because PyTorch takes seconds, for which `--help` shall not wait.
+    from layoutray import checkpoint
+    from layoutray.releases import importers
+
     imported = importers.load(chosen.release)(chosen.folder, chosen.overrides)
     if chosen.dry_run:
         plan = {"model from": str(chosen.folder), "checkpoint": chosen.out, "labels": imported.labels}

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.shared.output_folder import usable
-from layoutray.cluster.connect import connect
-from layoutray.cluster.mix import mix
 from layoutray.recipe.mix import load_mix
 from layoutray.store import sources
 from layoutray.store.data_set import DataSet
@@ -29,6 +27,10 @@ class MixOptions(RecipeOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("mix", arguments, MixOptions)
+    # Imported here because Ray takes a second, for which `--help` shall not wait.
+    from layoutray.cluster.connect import connect
+    from layoutray.cluster.mix import mix
+
     mix_recipe = load_mix(chosen.recipe, chosen.overrides)
     folders, out = [sources.absolute(folder) for folder in chosen.pages], usable(chosen.out, DATA_SET)
     for folder in folders:

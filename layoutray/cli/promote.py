@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from layoutray import checkpoint
-from layoutray.checkpoint import Checkpoint
 from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import option
 from layoutray.errors import InputError
-from layoutray.evaluation.page_selection import PageSelection
-from layoutray.evaluation.replacement import ComparedF1, compare
-from layoutray.tracking import registered
-from layoutray.tracking.registered import CANDIDATE, CHAMPION
+
+if TYPE_CHECKING:
+    from layoutray.checkpoint import Checkpoint
+    from layoutray.evaluation.replacement import ComparedF1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +34,12 @@ class PromoteOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("promote", arguments, PromoteOptions)
+    # Imported here because PyTorch takes seconds, for which `--help` shall not wait.
+    from layoutray.evaluation.page_selection import PageSelection
+    from layoutray.evaluation.replacement import compare
+    from layoutray.tracking import registered
+    from layoutray.tracking.registered import CANDIDATE, CHAMPION
+
     champion, candidate = (_version(chosen, alias) for alias in (CHAMPION, CANDIDATE))
     if champion == candidate:
         raise InputError(f"version {champion} of {chosen.name} is candidate and champion; register another one first")
@@ -64,20 +69,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _version(chosen: PromoteOptions, alias: str) -> str:
+    from layoutray.tracking import registered
+
     return registered.version_of(registered.resolve(f"models:/{chosen.name}@{alias}", chosen.tracking_uri))
 
 
-def _load(chosen: PromoteOptions, version: str) -> Checkpoint:
+def _load(chosen: PromoteOptions, version: str) -> "Checkpoint":
+    from layoutray import checkpoint
+    from layoutray.tracking import registered
+
     folder, _ = registered.checkpoint_folder(f"models:/{chosen.name}/{version}", chosen.tracking_uri)
     return checkpoint.load(folder)
 
 
-def _row(name: str, one: ComparedF1) -> tuple[object, ...]:
+def _row(name: str, one: "ComparedF1") -> tuple[object, ...]:
     difference = one.difference
     interval = f"{difference.low:+.3f} to {difference.high:+.3f}"
     return name, f"{one.champion:.3f}", f"{one.candidate:.3f}", f"{difference.value:+.3f}", interval
 
 
-def _plain(one: ComparedF1) -> dict[str, float]:
+def _plain(one: "ComparedF1") -> dict[str, float]:
     difference = {"difference": one.difference.value, "low": one.difference.low, "high": one.difference.high}
     return {"champion": one.champion, "candidate": one.candidate, **difference}

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.options import option
-from layoutray.tracking import registered
-from layoutray.tracking.registered import CHAMPION
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +17,10 @@ class RollbackOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("rollback", arguments, RollbackOptions)
+    # Imported here because PyTorch takes seconds, for which `--help` shall not wait.
+    from layoutray.tracking import registered
+    from layoutray.tracking.registered import CHAMPION
+
     present, former = registered.rollback(chosen.name, chosen.tracking_uri)
     terminal.say(f"models:/{chosen.name}@{CHAMPION} is again version {former}, no longer version {present}")
     return 0

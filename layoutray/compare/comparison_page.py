@@ -18,7 +18,8 @@ from layoutray.report.page_picture import page_picture
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #24292f; max-width: 70rem; margin: 2rem auto; padding: 0 1rem }
-table { border-collapse: collapse; margin: 1rem 0; font-size: 13px }
+.table { overflow-x: auto; margin: 1rem 0 }
+table { border-collapse: collapse; font-size: 13px }
 th, td { padding: .35rem .8rem; border-bottom: 1px solid #e3e6ea; text-align: right; vertical-align: top }
 th:first-child, td:first-child { text-align: left }
 .verdict { font-size: 1.15rem; font-weight: 600 }
@@ -68,6 +69,7 @@ def comparison_page(comparison: Comparison, selection: PageSelection) -> str:
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>",
             *body,
             "</body>\n</html>\n",
@@ -150,7 +152,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; the cells of `rows` are HTML, those of `head` are text."""
     titles = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     lines = ["<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows]
-    return "\n".join(["<table>", f"<tr>{titles}</tr>", *lines, "</table>"])
+    return "\n".join(['<div class="table" tabindex="0"><table>', f"<tr>{titles}</tr>", *lines, "</table></div>"])
 
 
 def _interval(one: Interval, sign: str = "") -> str:

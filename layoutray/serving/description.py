@@ -20,6 +20,15 @@ _FILE = {
 }
 _REQUEST_SCHEMAS = (schema.ExtractRequest, schema.SummarizeRequest)
 
+_TAGS = {
+    "documents": "A document in, its answer out.",
+    "models": "What is served.",
+    "jobs": "Many documents, answered later.",
+    "webhooks": "Calls when a job has ended.",
+    "operation": "For load balancers and monitoring.",
+}
+"""The sections of the page."""
+
 # Addresses are relative, because the endpoint may lie below any path of a proxy.
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -59,6 +68,7 @@ class DescribedApi(FastAPI):
             title="layoutray",
             version=VERSION,
             description="Extracts entities and fields from documents, or summarises them.",
+            openapi_tags=[{"name": name, "description": text} for name, text in _TAGS.items()],
             docs_url=None,
             redoc_url=None,
         )

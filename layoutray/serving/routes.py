@@ -26,7 +26,7 @@ _HEALTH_SECONDS = 5.0
 
 _Name = Annotated[str, Path(description="one of `GET /v1/models`", examples=["invoices"])]
 _Words = Annotated[bool, Query(description="also return all words of the pages")]
-_Fields = Annotated[
+FieldNames = Annotated[
     str,
     Query(
         description="the fields to answer, of a model that answers fields by their names: names with commas, each with "
@@ -86,6 +86,7 @@ class Routes:
                 responses=errors,
                 openapi_extra=request_body(request),
                 dependencies=[Depends(allow("extract"))],
+                tags=["documents"],
             )
         not_ready: dict[int | str, dict[str, Any]] = {503: errors[503]}
         refused: dict[int | str, dict[str, Any]] = {status: errors[status] for status in (401, 403, 429)}
@@ -95,6 +96,7 @@ class Routes:
             response_model=schema.ModelsResponse,
             responses=not_ready | refused,
             dependencies=[Depends(allow("extract", "jobs", "review"))],
+            tags=["models"],
         )
         for path in ("/readyz", "/healthz"):
             api.add_api_route(
@@ -103,24 +105,29 @@ class Routes:
                 response_model=schema.HealthResponse,
                 response_model_exclude_none=True,
                 responses=not_ready,
+                tags=["operation"],
             )
-        api.add_api_route("/livez", self.live)
+        api.add_api_route("/livez", self.live, tags=["operation"])
         api.add_api_route(
             "/metrics",
             self.metrics,
             response_class=Response,
             responses=refused,
             dependencies=[Depends(allow("metrics"))],
+            tags=["operation"],
         )
         return api
 
-    async def extract(self, request: Request, words: _Words = False, fields: _Fields = "") -> schema.Response:
-        """Extract entities and fields from a document: a file, or pages of words and boxes."""
+    async def extract(self, request: Request, words: _Words = False, fields: FieldNames = "") -> schema.Response:
+        """Extract entities and fields from a document: a file, or pages of words and boxes.
+
+        404 if the model writes summaries; `GET /v1/models` shows the path of each model.
+        """
         answered = await self.extracted(request, fields=fields)
         return answered.with_words() if words else answered.response
 
     async def extract_with(
-        self, request: Request, name: _Name, words: _Words = False, fields: _Fields = ""
+        self, request: Request, name: _Name, words: _Words = False, fields: FieldNames = ""
     ) -> schema.Response:
         """The same with another model than the default one. The first request to it waits until it is loaded."""
         answered = await self.extracted(request, name, fields)
@@ -131,7 +138,10 @@ class Routes:
         return await self._answer(request, "/v1/extract", name, submission.word_pages, fields=fields)
 
     async def summarize(self, request: Request, explain: _Explain = False) -> schema.Response:
-        """Summarise a document: a file, pages of words and boxes, or a text."""
+        """Summarise a document: a file, pages of words and boxes, or a text.
+
+        404 if the model writes no summaries; `GET /v1/models` shows the path of each model.
+        """
         return await self._summarized(request, DEFAULT, explain)
 
     async def summarize_with(self, request: Request, name: _Name, explain: _Explain = False) -> schema.Response:

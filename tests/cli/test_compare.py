@@ -11,10 +11,10 @@ from PIL import Image
 
 from layoutray.cli import compare, evaluate
 from layoutray.cli.main import main
-from layoutray.errors import InputError
+from layoutray.errors import CheckpointError, InputError
 from layoutray.recipe.recipes import with_architecture
 from layoutray.tracking import stores
-from tests.jobs import NO_DROPOUT, pages, recipe, recipe_file, write_pages
+from tests.jobs import NO_DROPOUT, pages, recipe, recipe_file, vocabulary, write_pages
 from tests.mlflow_store import new_store
 
 
@@ -28,6 +28,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     Image.new("RGB", (600, 800), "white").save(folder / "page.png")
     made = [replace(one, image=str(folder / "page.png")) for one in pages(12, 3)]
     write_pages(folder / "ingested", made)
+    (folder / "runs/minilm").mkdir(parents=True)
+    vocabulary().inner.save(str(folder / "runs/minilm/tokenizer.json"))
     write_pages(folder / "no-dev", [one for one in made if one.split == "train"])
     new_store(folder)
     with pytest.MonkeyPatch.context() as patch:
@@ -163,7 +165,11 @@ def test_a_recipe_that_starts_from_a_checkpoint_has_its_vocabulary(
 ) -> None:
     words = ["ingested", "small.toml=started", "poor.toml", "--init", "started=runs/minilm", "--out", "planned"]
     assert compare.main([*words, "--dry-run"]) == 0
-    assert json.loads(capsys.readouterr().out)["recipe"]["tokenizer"]["path"] == str(here / "runs/minilm")
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["recipe"]["tokenizer"]["path"] == str(here / "runs/minilm")
+    assert (shown["plan"]["dev pages"], shown["plan"]["trainings"], shown["plan"]["steps"]) == (3, 6, 480)
+    with pytest.raises(CheckpointError, match="no tokenizer"):
+        compare.main([*words, "--init", "poor=nowhere", "--dry-run"])
 
 
 def test_a_single_recipe_is_compared_with_several_architectures(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

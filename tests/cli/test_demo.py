@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from layoutray.cli import demo, demonstration
+from layoutray.cli import demo
 from layoutray.cli.main import main
+from layoutray.cli.work import demo as demonstration
 from layoutray.errors import InputError
 from layoutray.tasks.field_names import asked_fields
 

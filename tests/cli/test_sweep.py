@@ -15,7 +15,8 @@ from layoutray.cli import sweep
 from layoutray.cli.main import main
 from layoutray.cli.shared import trials
 from layoutray.cli.shared.trials import Result, Trial
-from layoutray.cli.sweep import Value
+from layoutray.cli.work import sweep as work
+from layoutray.cli.work.sweep import Value
 from layoutray.errors import CheckpointError, InputError, RecipeError
 from layoutray.store import sources
 from layoutray.tracking import stores
@@ -175,9 +176,9 @@ def tried(value: Value, metric: float | None, task: str = "entities") -> tuple[V
 
 def test_the_best_comes_first_and_among_equals_the_smaller_value() -> None:
     ended = [tried(512, 0.5), tried(64, None), tried(256, 0.75), tried(128, 0.75), tried(32, 0.25)]
-    assert [value for value, _ in sweep.best_first(ended)] == [128, 256, 512, 32, 64]
+    assert [value for value, _ in work.best_first(ended)] == [128, 256, 512, 32, 64]
     small = [tried(1e-3, 20.0, "masked_lm"), tried(1e-4, None, "masked_lm"), tried(1e-2, 10.0, "masked_lm")]
-    assert [value for value, _ in sweep.best_first(small)] == [1e-2, 1e-3, 1e-4], "a small perplexity is good"
+    assert [value for value, _ in work.best_first(small)] == [1e-2, 1e-3, 1e-4], "a small perplexity is good"
 
 
 @pytest.mark.parametrize("best", [math.nan, math.inf, "NaN", "Infinity"])
@@ -232,7 +233,7 @@ def test_booleans_and_texts_are_tried_as_what_they_are(here: Path, capsys: pytes
     names = [Path(folder).name for folder in shown["plan"]["checkpoints"]]
     assert names == ["train.compile=true", "train.compile=false"]
     for value in (True, False, 3, 0.01, 1e-05, "fp32", "12", "true", "two words"):
-        override = config.override({}, [sweep.assignment("key", value)])
+        override = config.override({}, [work.assignment("key", value)])
         assert (override["key"], type(override["key"])) == (value, type(value))
 
 

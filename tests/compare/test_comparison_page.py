@@ -4,6 +4,7 @@ import base64
 import io
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -13,6 +14,7 @@ from layoutray.compare.comparison import Comparison
 from layoutray.compare.comparison_page import comparison_page
 from layoutray.evaluation.measurement import Measurement
 from layoutray.evaluation.page_selection import PageSelection
+from tests.browser import chromium, opened
 from tests.jobs import pages, write_pages
 
 
@@ -40,7 +42,7 @@ class Read(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The report on four documents, of which the first is found by "A & B" alone and has a picture."""
     folder = tmp_path_factory.mktemp("page")
     Image.new("RGB", (60, 80), "white").save(folder / "page.png")
@@ -66,7 +68,24 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
         "A & B": [model([4, 4, 4, 4], 0.4, 12.34, 22_000_000)],
         "plain": [model([1, 4, 4, 4], None, 3.0, 5), model([2, 4, 4, 4], None, 3.0, 5)],
     }
-    return Read(comparison_page(Comparison(models, frozenset(ids)), selection))
+    return comparison_page(Comparison(models, frozenset(ids)), selection)
+
+
+@pytest.fixture(scope="module")
+def read(report: str) -> Read:
+    return Read(report)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_is_as_wide_as_the_window_and_tables_scroll(report: str, width: int, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(report, encoding="utf-8")
+    with chromium() as browser, opened(browser, file.as_uri(), viewport={"width": width, "height": 844}) as page:
+        page.goto(file.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        box = page.locator(".table").first
+        assert box.evaluate("box => box.scrollWidth > box.clientWidth") == (width == 390)
 
 
 def test_every_figure_is_in_its_column(read: Read) -> None:

@@ -1,5 +1,7 @@
 """A served model that answers the fields that a request names."""
 
+import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,13 +14,15 @@ from layoutray.devices import CPU
 from layoutray.document.field_type import FieldType
 from layoutray.inference.by_name import NamedExtractor, named
 from layoutray.inference.extractor import Extractor
+from layoutray.serving.jobs import ledger_loop
 from layoutray.serving.model import Version
 from layoutray.serving.settings import ServeSettings
 from layoutray.tasks.field_names import asked_fields
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.running_endpoint import as_request, refused, rendered
 from tests.jobs import pages
-from tests.serving.in_process import application
+from tests.ocr.files import pdf, typed
+from tests.serving.in_process import application, processing
 
 QUESTION = "vendor, due date, total:amount"
 TEXTS = "vendor:text,order"
@@ -84,6 +88,21 @@ def test_a_model_with_fields_of_its_own_takes_no_names(tmp_path: Path) -> None:
         response = client.post("/v1/extract?fields=total", json=as_request(*rendered()))
         message = refused(response, 422, "invalid_request")  # pyright: ignore[reportArgumentType]
         assert message.startswith("fields: untrained answers fields of its own (total); leave `fields` out")
+
+
+def test_a_job_names_the_fields_of_its_documents(start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_loop, "_LOOK_SECONDS", 0.1)
+    files = {"file": ("a.pdf", pdf(typed("Order 17 of Muster Ltd", x=20, y=700)))}
+    with processing(ServeSettings(str(start), jobs=str(tmp_path / "jobs.db"))) as client:
+        refused(client.post("/v1/jobs?fields=total:money", files=files), 422, "invalid_request")  # pyright: ignore[reportArgumentType]
+        job = client.post("/v1/jobs", params={"fields": TEXTS}, files=files).json()["id"]
+        until = time.monotonic() + 120
+        while not (lines := client.get(f"/v1/jobs/{job}/results").text.splitlines()):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+    answer = json.loads(lines[0])["answer"]
+    assert {one["type"] for one in answer["document"]["entities"]} <= {"vendor", "order"}
+    assert answer["document"]["fields"], "an untrained model guesses"
 
 
 def test_it_is_ready_and_listed_before_a_field_is_named(client: TestClient) -> None:

@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from layoutray import checkpoint
-from layoutray.checkpoint import read_json
 from layoutray.cli.shared import checked, options, output_folder, terminal
 from layoutray.cli.shared.options import CheckpointOptions, option
 from layoutray.errors import InputError
-from layoutray.releases import huggingface
-from layoutray.releases.model_card import Evaluated, Statements, model_card
-from layoutray.tracking import registered
+
+if TYPE_CHECKING:
+    from layoutray.releases.model_card import Evaluated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +37,12 @@ class HuggingFaceOptions(CheckpointOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("export huggingface", arguments, HuggingFaceOptions)
+    # Imported here because PyTorch and transformers take seconds, for which `--help` shall not wait.
+    from layoutray import checkpoint
+    from layoutray.releases import huggingface
+    from layoutray.releases.model_card import Statements, model_card
+    from layoutray.tracking import registered
+
     with output_folder.new_folder(chosen.out):
         evaluated = [_evaluated(file) for file in chosen.evaluation]
         folder, _ = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
@@ -55,7 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _evaluated(file: Path) -> Evaluated:
+def _evaluated(file: Path) -> "Evaluated":
+    from layoutray.checkpoint import read_json
+    from layoutray.releases.model_card import Evaluated
+
     report = read_json(file)
     match report:
         case {"pages": list() as folders, "split": str() as split, "metrics": dict() as metrics}:

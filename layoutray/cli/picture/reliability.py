@@ -7,8 +7,6 @@ from pathlib import Path
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.evaluation_options import EvaluationOptions
 from layoutray.errors import InputError
-from layoutray.evaluation.evaluate import evaluate
-from layoutray.evaluation.pictures import reliability_picture
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +18,10 @@ class ReliabilityOptions(EvaluationOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("picture reliability", arguments, ReliabilityOptions)
+    # Imported here because PyTorch takes seconds, for which `--help` shall not wait.
+    from layoutray.evaluation.evaluate import evaluate
+    from layoutray.evaluation.pictures import reliability_picture
+
     tracked = chosen.load()
     if not tracked.loaded.labels:
         raise InputError(

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 from layoutray.cli.shared import terminal
-from layoutray.cli.shared.trials import TrialOptions
+from layoutray.cli.shared.trial_options import TrialOptions
 from layoutray.cluster.trials import run_each
 from layoutray.errors import LayoutrayError
 from layoutray.store import shards, sources

@@ -11,9 +11,9 @@ from functools import partial
 
 import torch
 
-from layoutray.cli.shared import checked, options, terminal, tracked_training
-from layoutray.cli.shared.options import JobOptions, TrainingOptions, option
+from layoutray.cli.shared import terminal, tracked_training
 from layoutray.cli.shared.progress import ProgressDisplay, TrainingsDisplay
+from layoutray.cli.shared.trial_options import TrialJobOptions, TrialOptions
 from layoutray.cluster.connect import connect
 from layoutray.cluster.relay import Relay, relayed
 from layoutray.cluster.trials import Ended, Share, run_each
@@ -31,51 +31,6 @@ from layoutray.training.inputs import CheckedJob
 from layoutray.training.job import Job
 from layoutray.training.reporter import CompositeReporter
 from layoutray.training.train import train_in_place
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrialOptions(TrainingOptions):
-    """Options of every verb that trains several models; see `Share`."""
-
-    cpus: float = options.cpus(1)
-    max_failures: int = options.max_failures(0)
-    at_once: int = option(
-        "--at-once",
-        type=checked.whole,
-        default=0,
-        help="concurrent trials; 0 is as many as the cores allow, or all if nodes may join the cluster "
-        "(default: %(default)s)",
-    )
-
-    def share(self) -> Share:
-        """The resources that the trials may use."""
-        return Share(
-            at_once=self.at_once, cpus=self.cpus, gpus=self.gpus, threads=self.threads, max_failures=self.max_failures
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrialJobOptions(TrialOptions, JobOptions):
-    """Options of every verb that trains one recipe several times on one set of examples."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SeedOptions(TrialOptions):
-    """Options of every verb that trains a recipe with several seeds."""
-
-    seeds: Sequence[int] = option(
-        "--seeds",
-        nargs="+",
-        type=checked.whole,
-        default=[1, 2, 3],
-        metavar="SEED",
-        help="of the trainings (default: 1 2 3)",
-    )
-
-    @property
-    def distinct_seeds(self) -> tuple[int, ...]:
-        """Each seed once."""
-        return tuple(dict.fromkeys(self.seeds))
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from layoutray.serving.jobs.schema import (
 )
 from layoutray.serving.jobs.webhooks import Webhooks
 from layoutray.serving.limits import Admission, Limits
+from layoutray.serving.routes import FieldNames
 
 _LEDGER = "job ledger"
 _JSON_LINES = "application/x-ndjson"
@@ -81,14 +82,14 @@ class JobRoutes:
             (f"{job}/deliveries", "GET", self.deliveries, {}),
             (f"{job}/cancel", "POST", self.cancel, {}),
             (job, "DELETE", self.delete, {"status_code": 204}),
-            ("/v1/webhook-secret", "GET", self.secret, {}),
-            ("/v1/webhook-secret", "POST", self.replace_secret, {}),
+            ("/v1/webhook-secret", "GET", self.secret, {"tags": ["webhooks"]}),
+            ("/v1/webhook-secret", "POST", self.replace_secret, {"tags": ["webhooks"]}),
         ]
         for path, method, handler, more in routes:
             dependencies = [Depends(self._access.guard.allow("jobs"))]
-            described: dict[str, Any] = {"responses": errors, **more}
+            described: dict[str, Any] = {"responses": errors, "tags": ["jobs"], **more}
             api.add_api_route(path, handler, methods=[method], dependencies=dependencies, **described)
-        api.webhooks.add_api_route("job-ended", _job_ended, methods=["POST"])
+        api.webhooks.add_api_route("job-ended", _job_ended, methods=["POST"], tags=["webhooks"])
 
     async def run(self) -> None:
         """Process jobs and call webhooks until cancelled."""
@@ -103,6 +104,7 @@ class JobRoutes:
             str | None,
             Query(min_length=1, description="name of the model, one of `GET /v1/models`; the default one if absent"),
         ] = None,
+        fields: FieldNames = "",
         idempotency_key: Annotated[
             str | None,
             Header(
@@ -112,10 +114,11 @@ class JobRoutes:
     ) -> JobResponse:
         """Accept files, or the objects below an address, as a job. It is on the disk before the answer is sent."""
         caller: Caller = request.state.caller
-        options: Mapping[str, Any] = {"words": words} | ({} if model is None else {"model": model})
+        options: dict[str, Any] = {"words": words} | ({} if model is None else {"model": model})
+        options = options | ({"fields": fields} if fields else {})
         wanted = Submission(owner=caller.name, options=options, idempotency_key=idempotency_key)
         async with within(self._limits.timeout_s, "the job", "send fewer files or try again later"):
-            self._runner.require_model(model or DEFAULT)
+            await self._runner.require_model(model or DEFAULT, fields)
             with self._uploads.enter():
                 async with submission.receive_job(request, self._limits, wanted) as received:
                     job, new = await self._add(received)

@@ -50,9 +50,15 @@ class JobRunner(LedgerLoop[WaitingDocument]):
         self._limits = limits
         self._swept = 0.0
 
-    def require_model(self, name: str) -> None:
-        """Raise ApiError (404) when there is no model of this name."""
+    async def require_model(self, name: str, fields: str) -> None:
+        """Raise ApiError (404) when there is no model of this name, and 422 when it does not answer these fields.
+
+        Args:
+            fields: as `ModelDescription.asking`; a model that needs names is not asked for without any.
+        """
         named(self._service.models(), name)
+        if fields:
+            (await self._service.model(name)).asking(fields)
 
     def key(self, item: WaitingDocument) -> int:
         return item.number
@@ -85,7 +91,9 @@ class JobRunner(LedgerLoop[WaitingDocument]):
                 record.pages = await self._service.count_pages(file)
                 await self._open(document, record.pages, file.doc_id)
                 return "opened"
-            model = (await self._service.model(document.options.get("model", DEFAULT))).asking("")
+            model = (await self._service.model(document.options.get("model", DEFAULT))).asking(
+                document.options.get("fields", "")
+            )
             record.model, record.model_version = model.model_id, model.model_version
             file = replace(file, known=PagesOfDocument(self._ledger.database, document, model))
             answered = await self._service.answer(file, model)
