@@ -69,7 +69,7 @@ def target(tmp_path_factory: pytest.TempPathFactory, serve_port: int, shared_ray
     settings = ServeSettings(
         str(folder / "checkpoint"),
         recognition=Recognition(profile="fast"),
-        limits=Limits(max_upload_bytes=4 * 2**20, max_pages=3, timeout_s=20),
+        limits=Limits(max_pages=3, timeout_s=20),
         cpus_per_replica=0.2,
         port=serve_port,
         keys=str(folder / "keys.db"),

@@ -11,7 +11,13 @@ from tests.fortress.attacks import ATTACKS, Attack
 from tests.fortress.conftest import Effort, Target
 from tests.fortress.watch import watched
 
-pytestmark = [pytest.mark.ray, pytest.mark.ocr, pytest.mark.fortress, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.usefixtures("cluster"),
+    pytest.mark.ray,
+    pytest.mark.ocr,
+    pytest.mark.fortress,
+    pytest.mark.timeout(900),
+]
 
 LATENCY_SECONDS = 5.0
 """Of `/livez`; other processes use the cores too."""

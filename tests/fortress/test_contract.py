@@ -9,7 +9,13 @@ import pytest
 from tests.fortress.conftest import Effort, Target
 from tests.serving.test_description import SETTINGS
 
-pytestmark = [pytest.mark.ray, pytest.mark.ocr, pytest.mark.fortress, pytest.mark.timeout(1800)]
+pytestmark = [
+    pytest.mark.usefixtures("cluster"),
+    pytest.mark.ray,
+    pytest.mark.ocr,
+    pytest.mark.fortress,
+    pytest.mark.timeout(1800),
+]
 
 
 def test_all_checks_of_schemathesis(target: Target, effort: Effort, tmp_path: Path) -> None:

@@ -11,7 +11,13 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multip
 from tests.fortress.conftest import Effort, Target
 from tests.ocr.files import encoded, picture
 
-pytestmark = [pytest.mark.ray, pytest.mark.ocr, pytest.mark.fortress, pytest.mark.timeout(1800)]
+pytestmark = [
+    pytest.mark.usefixtures("cluster"),
+    pytest.mark.ray,
+    pytest.mark.ocr,
+    pytest.mark.fortress,
+    pytest.mark.timeout(1800),
+]
 
 ENDED = {"succeeded", "partially_succeeded", "failed", "cancelled"}
 NAMES = st.sampled_from(["honest", "hostile"])

@@ -14,7 +14,13 @@ from tests.cluster.running_endpoint import as_request, rendered
 from tests.fortress.attacks import ATTACKS, Attack, silent_connections
 from tests.fortress.conftest import Effort, Target
 
-pytestmark = [pytest.mark.ray, pytest.mark.ocr, pytest.mark.fortress, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.usefixtures("cluster"),
+    pytest.mark.ray,
+    pytest.mark.ocr,
+    pytest.mark.fortress,
+    pytest.mark.timeout(900),
+]
 
 BODY = as_request(*rendered())
 
