@@ -10,7 +10,7 @@ ON_RAY = $(sort $(shell grep -rl --include='*.py' 'mark\.ray\b' tests benchmarks
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check style types layers docs test test-without-ray test-on-ray
-.PHONY: chaos demo dist serve bench clean tesseract chromium postgresql
+.PHONY: chaos fortress demo dist serve bench clean tesseract chromium postgresql
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -37,6 +37,9 @@ test-on-ray:
 
 chaos: setup  ## kill drivers, workers, nodes and links at random; check that no page is lost or doubled (CHAOS_SEED=N)
 	$(BIN)/python -m pytest -m chaos -s tests/cluster
+
+fortress: setup  ## attack an endpoint for about 15 minutes (FORTRESS_SEED=N); no attack may stop it or slow others down
+	FORTRESS_SECONDS=60 $(BIN)/python -m pytest -m fortress -s tests/fortress
 
 docs: $(READY)  ## build the documentation site in build/docs; broken links are errors
 	@$(BIN)/python -m sphinx --builder html --fail-on-warning --nitpicky --keep-going --quiet docs build/docs
