@@ -169,8 +169,7 @@ def test_a_missing_file_is_a_document_error_that_names_it(root: str) -> None:
         "s3://b/c/",
         "s3://b/c%20%C3%A4%2Fd",
         "s3://b/a+b:c@d,e;f=g&h'i(j)*!$~",
-        "s3://b/c?region=x",
-        "s3://b/c#d",
+        "s3://b/c%3Fregion=x%23%40",
     ],
 )
 def test_a_key_is_what_arrow_takes_it_for(uri: str) -> None:
@@ -204,7 +203,14 @@ def test_a_stamp_is_another_once_the_file_is(root: str, tmp_path: Path, monkeypa
 
 
 @pytest.mark.usefixtures("server")
-@pytest.mark.parametrize("uri", ["s3://b/c d", "s3://b/ä", "s3://b/c%", "s3://b/%zz", "s3://b/%ff", "s3:///c"])
+@pytest.mark.parametrize(
+    "uri",
+    [
+        *("s3://b/c d", "s3://b/ä", "s3://b/c%", "s3://b/%zz", "s3://b/%ff", "s3:///c"),
+        *("s3://b/c?endpoint_override=127.0.0.1:1&scheme=http", "s3://b?region=x", "s3://b/c#d", "s3://id:secret@b/c"),
+        *("gs://b/c?endpoint_override=127.0.0.1:1", "s3://b/\n?region=x"),
+    ],
+)
 def test_what_is_no_address_is_refused(uri: str) -> None:
     with pytest.raises(InputError, match="is not a valid address"):
         sources.filesystem(uri)
@@ -337,3 +343,15 @@ def test_a_path_with_dots_is_that_of_the_file(tmp_path: Path, monkeypatch: pytes
 
 def test_a_name_that_is_too_long_for_the_disk_does_not_exist(tmp_path: Path) -> None:
     assert not sources.exists(str(tmp_path / ("a" * 300)))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_pipe_or_device_is_not_opened(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.png"
+    if kind == "pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to("/dev/zero")
+    with pytest.raises(DocumentError, match="is not a regular file") as caught:
+        sources.read_bytes(str(file))
+    assert caught.value.reason is Reason.UNREADABLE
