@@ -35,7 +35,7 @@ def add_review_page(
         answer: answers an uploaded document; None where nothing can be uploaded.
         commands: what to run to train on the corrections, for people.
     """
-    app = FastAPI(openapi_url=None)
+    app = FastAPI(openapi_url=None, redirect_slashes=False)
     app.middleware("http")(_guarded)
     for kind in (ApiError, HTTPException, RequestValidationError, DocumentError):
         app.add_exception_handler(kind, _refused)
