@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from starlette.requests import ClientDisconnect
+
 from layoutray.errors import ApiError
 
 _log = logging.getLogger(__name__)
@@ -63,7 +65,7 @@ class AuditLog:
         except ApiError as failure:
             record.outcome = failure.code
             raise
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, ClientDisconnect):
             record.outcome = "cancelled"  # the client has gone, or the endpoint stops
             raise
         finally:
