@@ -343,15 +343,3 @@ def test_a_path_with_dots_is_that_of_the_file(tmp_path: Path, monkeypatch: pytes
 
 def test_a_name_that_is_too_long_for_the_disk_does_not_exist(tmp_path: Path) -> None:
     assert not sources.exists(str(tmp_path / ("a" * 300)))
-
-
-@pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_a_pipe_or_device_is_not_opened(kind: str, tmp_path: Path) -> None:
-    file = tmp_path / "a.png"
-    if kind == "pipe":
-        os.mkfifo(file)
-    else:
-        file.symlink_to("/dev/zero")
-    with pytest.raises(DocumentError, match="is not a regular file") as caught:
-        sources.read_bytes(str(file))
-    assert caught.value.reason is Reason.UNREADABLE
