@@ -312,9 +312,8 @@ def _remote_files(root: str) -> Iterator[tuple[str, int, int]]:
     """URI, size in bytes and time of the last change in nanoseconds, of each file."""
     in_bucket = _IN_BUCKET.fullmatch(root)
     files, path = filesystem(root)
-    listing = (
-        bucket_keys.listed(*path.partition("/")[::2], _store_variables()) if in_bucket else _arrow_files(files, path)
-    )
+    bucket, _, key = path.partition("/")
+    listing = bucket_keys.listed(bucket, key, _store_variables()) if in_bucket else _arrow_files(files, path)
     scheme = root.partition("://")[0] + "://"
     for name, size, changed in listing:
         if not any(part.startswith(".") for part in name[len(path) :].split("/")):

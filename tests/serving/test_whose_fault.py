@@ -58,7 +58,7 @@ def test_a_job_tries_again_what_may_pass(reason: Reason, tmp_path: Path, monkeyp
     monkeypatch.setattr(runner, "_WAIT_SECONDS", 0.0)
     with closing(Ledger.open(str(tmp_path / "jobs.db"))) as ledger:
         service: Any = _Unreadable(reason)
-        jobs = JobRunner(ledger, service, make_access("", "", Telemetry()), Limits(), at_once=1)
+        jobs = JobRunner(ledger, service, make_access("", "", Telemetry()), Limits(), at_once=lambda: 1)
         file = JobFile("a.pdf", "a" * 64, lambda: b"%PDF-")
         job, _ = ledger.add(Submission(owner="", options={"words": False}, files=[file]), 10)
         item = jobs.take([])
@@ -123,7 +123,7 @@ def test_a_full_disk_under_the_review_page_is_said(endpoint: ServeSettings, tmp_
         with application(replace(endpoint, keys="", jobs="", models={}, review=file)) as app:
             client = signed_in(TestClient(app, base_url=LOCAL, raise_server_exceptions=False))
             document = client.get("/review/documents/1").json()
-            body = {"revision": document["revision"], "values": document["values"][:1], "done": False}
+            body: dict[str, Any] = {"revision": document["revision"], "values": document["values"][:1], "done": False}
             body["values"][0] |= {"text": "x" * 9000, "state": "confirmed"}
             disk.fill()
             upload = {"file": ("a.pdf", pdf(typed("Total 7", x=9, y=9)))}
@@ -169,7 +169,7 @@ def test_a_client_that_leaves_during_its_upload_is_no_error(
     caplog.set_level(logging.INFO, "layoutray")
     messages = iter([{"type": "http.request", "body": b"--b\r\n", "more_body": True}, {"type": "http.disconnect"}])
 
-    async def receive() -> dict[str, object]:
+    async def receive() -> Any:
         return next(messages)
 
     async def send(_: object) -> None:
