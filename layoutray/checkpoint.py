@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,7 +26,7 @@ import safetensors.torch
 import torch
 from safetensors.torch import load_file
 
-from layoutray import architectures, tokenizer
+from layoutray import architectures, tokenizer, weight_shapes
 from layoutray.errors import CheckpointError, DocumentError, Reason, RecipeError
 from layoutray.recipe import recipes
 from layoutray.recipe.recipes import Recipe
@@ -41,7 +42,8 @@ _WEIGHTS = "model.safetensors"
 REQUIRED = ("recipe.json", "labels.json", _WEIGHTS, "tokenizer.json", "metrics.json", "provenance.json")
 EXAMPLE = "example.json"
 FILES = (*REQUIRED, "calibration.json")
-_SCALE = ".scale"
+_MOST_BYTES = 2**28
+"""Of each file but the weights, whose size is compared with the free memory before they are loaded."""
 _FIRST, _LAST = "metrics.json", "recipe.json"
 """Written first and last. Checkpoints of one training differ in their metrics, because the step is one of them."""
 
@@ -172,7 +174,7 @@ def read_vocabulary(folder: str | Path) -> Tokenizer:
 def _read(folder: str | Path, name: str) -> bytes | None:
     """The content of a checkpoint's file; None if it does not exist."""
     try:
-        return sources.read_bytes(sources.join(folder, name))
+        return sources.read_bytes(sources.join(folder, name), None if name == _WEIGHTS else _MOST_BYTES)
     except DocumentError as error:
         if error.reason is not Reason.NOT_FOUND:
             raise CheckpointError(str(error)) from error
@@ -189,6 +191,9 @@ def _load(folder: Path) -> Checkpoint:
             f"{folder} is not a checkpoint: {found}; give a folder that `layoutray finetune` has written, or "
             f"models:/{folder.name}@champion for a registered model"
         )
+    for name in FILES:
+        if name != _WEIGHTS and (folder / name).is_file() and (size := (folder / name).stat().st_size) > _MOST_BYTES:
+            raise CheckpointError(f"{folder / name} has {size} bytes; at most {_MOST_BYTES} are allowed")
     values = read_json(folder / "recipe.json")
     if not isinstance(values, dict):
         raise CheckpointError(f"{folder / 'recipe.json'} must contain a JSON object, not {values!r:.100}")
@@ -200,7 +205,11 @@ def _load(folder: Path) -> Checkpoint:
         ) from error
     vocabulary = tokenizer.load(folder)
     labels = tuple(read_json(folder / "labels.json"))
-    model = build_model(recipe, vocabulary, labels)
+    weights = weight_shapes.of_file(folder / _WEIGHTS)
+    build = partial(build_model, recipe, vocabulary, labels)
+    if problems := mismatch(weights, weight_shapes.of_model(build, len(weights))):
+        raise CheckpointError(f"{folder / _WEIGHTS} does not fit the model of its recipe: {problems}")
+    model = build()
     load_weights(model, folder / _WEIGHTS)
     metrics = {name: float(value) for name, value in read_json(folder / "metrics.json").items()}
     provenance = read_json(folder / "provenance.json")
@@ -255,9 +264,11 @@ def read_tensors(file: Path) -> dict[str, torch.Tensor]:
     except (safetensors.SafetensorError, OSError) as error:
         raise CheckpointError(f"{file} is not a readable safetensors file: {error}") from error
     for name in [name for name, tensor in stored.items() if tensor.dtype is torch.int8]:
-        if f"{name}{_SCALE}" not in stored:
-            raise CheckpointError(f"{file} has {name} as 8-bit integers without their scales, {name}{_SCALE}")
-        stored[name] = stored[name] * stored.pop(f"{name}{_SCALE}")
+        if f"{name}{weight_shapes.SCALE}" not in stored:
+            raise CheckpointError(
+                f"{file} has {name} as 8-bit integers without their scales, {name}{weight_shapes.SCALE}"
+            )
+        stored[name] = stored[name] * stored.pop(f"{name}{weight_shapes.SCALE}")
     return stored
 
 
@@ -268,7 +279,7 @@ def _in_eight_bits(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tenso
         stored[name] = tensor
         if tensor.ndim == 2:
             scale = tensor.abs().amax(1, keepdim=True).clamp(min=torch.finfo(torch.float32).tiny) / 127
-            stored[name], stored[f"{name}{_SCALE}"] = (tensor / scale).round().to(torch.int8), scale
+            stored[name], stored[f"{name}{weight_shapes.SCALE}"] = (tensor / scale).round().to(torch.int8), scale
     return stored
 
 

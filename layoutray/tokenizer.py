@@ -5,11 +5,13 @@ word.
 """
 
 import json
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
@@ -20,6 +22,9 @@ SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 _KNOWN_WORDS = 1 << 16
 """Words whose ids are kept: words repeat, and looking one up is ten times faster than cutting it. About 20 MB."""
+
+_MOST_GROWTH = 1000
+"""Of a word by replacements: 26 that double it would make a letter a text of 64 million."""
 
 # Roles of special tokens -> their names in the vocabularies of BERT and RoBERTa.
 _ROLES = {
@@ -156,7 +161,28 @@ def load(path: str | Path) -> Tokenizer:
 
 def parse(text: str, source: str = "the text") -> Tokenizer:
     """The tokenizer in the text of a `tokenizer.json`. Raises CheckpointError that names `source`."""
-    return _read(lambda: wrap(tokenizers.Tokenizer.from_str(text)), source)
+
+    def checked() -> Tokenizer:
+        values = json.loads(text)
+        growth = _growth([values.get(name) for name in ("normalizer", "pre_tokenizer")])
+        if growth > _MOST_GROWTH:
+            raise CheckpointError(
+                f"{source} has replacements that may make a word {growth:.3g} times as long; at most {_MOST_GROWTH} "
+                "times is allowed"
+            )
+        return wrap(tokenizers.Tokenizer.from_str(text))
+
+    return _read(checked, source)
+
+
+def _growth(part: Any) -> float:
+    """How many times as long the replacements in a part of a `tokenizer.json` may make a text, one after the other."""
+    members = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    growth = math.prod(map(_growth, members))
+    if isinstance(part, dict) and part.get("type") == "Replace":
+        literal = part["pattern"].get("String", "")  # a regular expression may match the empty text
+        growth *= max(len(part["content"]) / len(literal), 1.0) if literal else 1.0 + len(part["content"])
+    return growth
 
 
 def _read(read: Callable[[], Tokenizer], source: str) -> Tokenizer:

@@ -176,3 +176,17 @@ def test_what_is_no_tokenizer_is_refused(tmp_path: Path) -> None:
     file.write_text(json.dumps(saved))
     with pytest.raises(CheckpointError, match="no mask token"):
         tokenizer.load(file)
+
+
+@pytest.mark.parametrize("pattern", [{"String": "a"}, {"Regex": "a"}])
+@pytest.mark.parametrize("place", ["normalizer", "pre_tokenizer"])
+def test_replacements_that_make_a_letter_a_book_are_refused(
+    tmp_path: Path, pattern: dict[str, str], place: str
+) -> None:
+    saved = json.loads(tokenizer.train_wordpiece(WORDS, 250).inner.to_str())
+    doubling = [{"type": "Replace", "pattern": pattern, "content": "aa"}] * 26
+    kind = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}[place]
+    saved[place] = {"type": "Sequence", kind: [{"type": "Sequence", kind: doubling[:13]}, *doubling[13:]]}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(saved))
+    with pytest.raises(CheckpointError, match="times as long; at most 1000 times"):
+        tokenizer.load(tmp_path)

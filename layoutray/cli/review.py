@@ -11,7 +11,6 @@ from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import option
@@ -20,6 +19,7 @@ from layoutray.readers.own.reviewed import REVIEW_FILE
 from layoutray.review import queue
 from layoutray.review.answered_folder import answered_documents
 from layoutray.review.app import add_review_page
+from layoutray.review.local_only import LocalOnly
 from layoutray.review.sessions import Authenticator, Sessions
 from layoutray.review.store import ReviewStore
 from layoutray.store import sources
@@ -92,15 +92,15 @@ def _check_port(port: int) -> None:
 
 
 def local_app(store: ReviewStore, reviewer: str, folder: str) -> FastAPI:
-    """The page for people at this machine. Requests to another host name are those of other sites.
+    """The page for people at this machine.
 
     Args:
         reviewer: name of a person who gives none.
         folder: that has the review file, for the commands that the page shows.
     """
-    app = FastAPI(openapi_url=None)
+    app = FastAPI(openapi_url=None, redirect_slashes=False)
     add_review_page(app, store, Sessions(store.database, Authenticator(), reviewer), commands=[command(folder)])
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[_HOST, "localhost"])
+    app.add_middleware(LocalOnly)
     return app
 
 

@@ -1,10 +1,8 @@
 """`layoutray select`: the documents to label next, by what their labels would teach the model of a checkpoint."""
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +14,7 @@ from layoutray.cli.shared.output_folder import new_folder
 from layoutray.document import Page
 from layoutray.document.tags import OUTSIDE
 from layoutray.errors import InputError
+from layoutray.formats.spreadsheet import csv_file
 from layoutray.store import codec, shards
 from layoutray.store.answer_set import pages_folder
 from layoutray.store.data_set import DataSet
@@ -96,9 +95,7 @@ def _is_one_of(doc_ids: Sequence[str]) -> pc.Expression:
 
 def _review(documents: "Sequence[ChosenDocument]") -> bytes:
     """The documents as CSV with a header; `why` has the words whose labels are least certain, each with its label."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    rows: list[Sequence[Any]] = [_COLUMNS]
     for rank, one in enumerate(documents, start=1):
         read = one.document
         why = "; ".join(
@@ -106,5 +103,5 @@ def _review(documents: "Sequence[ChosenDocument]") -> bytes:
             for word in read.doubts
         )
         numbers = (read.words, f"{read.uncertainty:.3f}", f"{one.similarity:.3f}")
-        writer.writerow((rank, read.doc_id, read.source, *numbers, why))
-    return text.getvalue().encode()
+        rows.append((rank, read.doc_id, read.source, *numbers, why))
+    return csv_file(rows)

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import os
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         plan = {"checkpoint": settings.checkpoint, "host": settings.host, "port": settings.port, "path": path}
         return terminal.show_plan(recipe, plan)
     deployment.check(settings, registry)
+    os.umask(0o077)  # files of this process and of a Ray that it starts hold documents, keys and Ray's token
     key = '-H "Authorization: Bearer KEY" ' if settings.keys else ""
     with connect(), contextlib.suppress(KeyboardInterrupt):
         for number in (signal.SIGINT, signal.SIGTERM):  # after connecting, which installs Ray's own handlers

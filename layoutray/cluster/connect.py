@@ -11,6 +11,7 @@ import ray.data
 from ray.data import DataContext
 from ray.exceptions import AuthenticationError
 
+from layoutray.cluster import ray_internals
 from layoutray.errors import ClusterError
 
 _NO_PROGRESS_SECONDS = 120.0
@@ -132,7 +133,7 @@ def _start(cores: int, gpus: int, *, dashboard: bool) -> None:
     # Ray Data's own short tasks need a whole logical CPU each. If there were only as many logical CPUs as cores, the
     # workers would take all of them, and the pipeline would wait forever.
     try:
-        with _native_log_silenced():
+        with _native_log_silenced(), ray_internals.on_loopback():
             ray.init(
                 address="local",
                 num_cpus=2 * cores + 2,

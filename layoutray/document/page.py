@@ -1,8 +1,13 @@
 """Words, pages and documents."""
 
+import re
 from dataclasses import dataclass, replace
 
 from layoutray.document.geometry import Box
+from layoutray.errors import DocumentError, Reason
+
+_DOC_ID = re.compile(r"(?:[0-9A-Za-z][0-9A-Za-z._-]{0,127})?")
+"""Ids are in names of files, and are read from files that others have written. Empty: a document without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +81,9 @@ class Page:
         source: URI of the source file.
         image: URI of the picture or PDF of this page; empty when there is none.
         split: train, dev or test; empty before it is assigned.
+
+    Raises:
+        DocumentError: (bad_annotation) when `doc_id` has another form than `check_doc_id` says.
     """
 
     doc_id: str
@@ -87,6 +95,9 @@ class Page:
     image: str
     split: str
     provenance: Provenance
+
+    def __post_init__(self) -> None:
+        check_doc_id(self.doc_id)
 
 
 SUMMARY = "summary"
@@ -112,6 +123,9 @@ class Document:
 
     Attributes:
         from_model: name of the model that stated the values; empty if a person or a data set did.
+
+    Raises:
+        DocumentError: as `Page`.
     """
 
     doc_id: str
@@ -120,3 +134,19 @@ class Document:
     num_pages: int
     fields: tuple[Field, ...] = ()
     from_model: str = ""
+
+    def __post_init__(self) -> None:
+        check_doc_id(self.doc_id)
+
+
+def check_doc_id(doc_id: str) -> None:
+    """Raise DocumentError (bad_annotation) unless a document's id is 1 to 128 letters, digits and `.`, `_` and `-`.
+
+    Its first character is a letter or a digit, so that an id never leads out of a folder.
+    """
+    if not _DOC_ID.fullmatch(doc_id):
+        message = (
+            f"a document has the id {doc_id!r:.80}; allowed are 1 to 128 ASCII letters, digits, `.`, `_` and `-`, of "
+            "which the first is a letter or a digit, for example the SHA-256 of its file"
+        )
+        raise DocumentError(Reason.BAD_ANNOTATION, message, stage="annotation")

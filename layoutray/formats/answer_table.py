@@ -4,12 +4,11 @@ The columns are `document`, `field`, `value` and `confidence`. The value of a fi
 model without fields gives the text of its entities.
 """
 
-import csv
-import io
 import json
 from collections.abc import Iterator
 from typing import Any
 
+from layoutray.formats.spreadsheet import csv_file
 from layoutray.store import shards, sources
 from layoutray.store.answer_set import AnswerSet
 from layoutray.store.schema import FIELDS
@@ -19,12 +18,9 @@ _COLUMNS = ("document", "field", "value", "confidence")
 
 def table(answers: AnswerSet) -> bytes:
     """The file. Documents without any value have no row."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    rows = _fields(answers) if shards.shards(answers.fields) else _entities(answers)
-    writer.writerows((*row, f"{confidence:.4f}") for *row, confidence in sorted(rows, key=lambda row: row[:2]))
-    return text.getvalue().encode()
+    found = _fields(answers) if shards.shards(answers.fields) else _entities(answers)
+    rows = ((*row, f"{confidence:.4f}") for *row, confidence in sorted(found, key=lambda row: row[:2]))
+    return csv_file([_COLUMNS, *rows])
 
 
 def _fields(answers: AnswerSet) -> Iterator[tuple[Any, ...]]:

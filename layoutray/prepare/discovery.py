@@ -36,7 +36,7 @@ def find_documents(root: str, recipe: IngestRecipe, limit: int | None = None) ->
     """
     references, without_picture = SpilledList(DOCUMENT_REF), SpilledList(TEXT)
     splits: set[str] = set()
-    discovered = readers.load(recipe.reader).discover(root)
+    discovered = readers.load(recipe.reader, pictures=recipe.pictures).discover(root)
     for reference in (apply_measured_split(reference, recipe) for reference in discovered):
         if reference is None or not fnmatch(reference.source.rpartition("/")[2], recipe.only):
             continue

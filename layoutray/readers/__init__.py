@@ -1,6 +1,6 @@
 """Readers of data sets in their native formats. A reader is a module here that defines `READER`."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, cast, runtime_checkable
 
@@ -82,13 +82,25 @@ class RecognisesPages(Protocol):
         ...
 
 
-def load(name: str, recognition: Recognition | None = None) -> Reader:
+@runtime_checkable
+class NamesPictures(Protocol):
+    """A reader of files that come from other machines and name pictures anywhere (`named_pictures`)."""
+
+    def with_pictures(self, folders: Sequence[str]) -> Reader:
+        """The same reader, which also uses pictures below these folders."""
+        ...
+
+
+def load(name: str, recognition: Recognition | None = None, pictures: Sequence[str] = ()) -> Reader:
     """The reader called `name`.
 
     Args:
         recognition: settings for a reader that runs recognition itself; None: the defaults.
+        pictures: folders, besides that of the documents, whose pictures the files of a data set may name.
     """
     reader = registry.load(__name__, "READER", name)
     if recognition is not None and isinstance(reader, RecognisesPages):
         return reader.with_recognition(recognition)
+    if pictures and isinstance(reader, NamesPictures):
+        return reader.with_pictures(pictures)
     return cast(Reader, reader)

@@ -31,6 +31,8 @@ class IngestRecipe:
         pages_per_shard: pages that a writer commits together; a killed run loses at most this many per writer.
         from_model: name of the model, for example a large one behind an API, that stated the values of the documents;
             empty if a person did, or the data set.
+        pictures: folders, besides that of the documents, whose pictures a file of the readers `label_studio` and
+            `reviewed` may name; other pictures are not opened.
         recognition: settings of OCR.
     """
 
@@ -44,6 +46,7 @@ class IngestRecipe:
     split_by: str = ""
     pages_per_shard: int = 64
     from_model: str = ""
+    pictures: tuple[str, ...] = ()
     recognition: Recognition = field(default_factory=Recognition)
 
     def __post_init__(self) -> None:

@@ -122,7 +122,9 @@ def from_dict(values: Mapping[str, Any]) -> Recipe:
 
 
 def from_stored(values: Mapping[str, Any]) -> Recipe:
-    """A recipe from the JSON in a checkpoint or a job, of this version or an earlier one. Raises RecipeError.
+    """A recipe from the JSON in a checkpoint or a job, of this version or an earlier one. It opens no file or address.
+
+    Raises RecipeError, also for a field that names a file of known values and does not hold them.
 
     Earlier versions stored `mask_share`, `fields` and `writing` for every task, and ignored the keys that the task did
     not use (`fields` had to be empty). These keys are dropped here; any other key that the task lacks is an error.
@@ -130,6 +132,12 @@ def from_stored(values: Mapping[str, Any]) -> Recipe:
     section = values.get("task")
     if not isinstance(section, Mapping) or "name" not in section:
         return from_dict(values)
+    for name, one in dict(section.get("fields") or {}).items():
+        if isinstance(one, Mapping) and one.get("known") and not one.get("known_values"):
+            raise RecipeError(
+                f"task.fields.{name}.known is {one['known']!r:.80}, a file that is not opened; a stored recipe must "
+                "have its values as known_values: train the model again"
+            )
     keys = tasks.setting_names(_named("task.name", str(section["name"]), tasks.load))
     dropped = {"mask_share", "writing", *(() if section.get("fields") else ("fields",))} - {*keys}
     return from_dict({**values, "task": {key: value for key, value in section.items() if key not in dropped}})

@@ -1,5 +1,6 @@
 """The review page, for an application of FastAPI: the page itself, and the routes that it calls."""
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -7,14 +8,18 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
 from layoutray.errors import ApiError, DocumentError
 from layoutray.review.document_routes import DocumentRoutes
 from layoutray.review.queue_routes import Answer, QueueRoutes
 from layoutray.review.sessions import SessionRoutes, Sessions
 from layoutray.review.store import ReviewStore
+from layoutray.store.database import DatabaseError
 
+_log = logging.getLogger(__name__)
 _PAGE = Path(__file__).parent / "page"
 _MOST_BYTES = 8 * 2**20
 """Of a body of JSON."""
@@ -35,9 +40,9 @@ def add_review_page(
         answer: answers an uploaded document; None where nothing can be uploaded.
         commands: what to run to train on the corrections, for people.
     """
-    app = FastAPI(openapi_url=None)
+    app = _Mounted(openapi_url=None, redirect_slashes=False)
     app.middleware("http")(_guarded)
-    for kind in (ApiError, HTTPException, RequestValidationError, DocumentError):
+    for kind in (ApiError, HTTPException, RequestValidationError, DocumentError, DatabaseError):
         app.add_exception_handler(kind, _refused)
     SessionRoutes(sessions, uploads=answer is not None, commands=commands).add_to(app)
     QueueRoutes(store, sessions, answer).add_to(app)
@@ -45,6 +50,15 @@ def add_review_page(
     app.mount("/page", StaticFiles(directory=_PAGE))
     api.add_api_route("/", _page, methods=["GET"], include_in_schema=False, response_model=None)
     api.mount("/review", app)
+
+
+class _Mounted(FastAPI):
+    """An application whose unexpected errors are answered and logged by the one that it is mounted in."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        stack = super().build_middleware_stack()
+        assert isinstance(stack, ServerErrorMiddleware)
+        return stack.app
 
 
 def _page() -> FileResponse:
@@ -67,14 +81,18 @@ async def _guarded(request: Request, following: Callable[[Request], Awaitable[Re
     return response
 
 
-async def _refused(_: Request, error: Exception) -> JSONResponse:
+async def _refused(request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, HTTPException):
         error = ApiError(error.status_code, "not_found" if error.status_code == 404 else "refused", error.detail)
     elif isinstance(error, RequestValidationError):
         places = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5]]
         error = ApiError(422, "invalid_request", "; ".join(places))
+    elif isinstance(error, DatabaseError):
+        _log.error("the review file cannot be used: %s", error)
+        error = error.response("review file")
     elif not isinstance(error, ApiError):
         error = ApiError(404, "not_found", str(error))
+    request.state.error = error.code  # for the log of requests
     return _response(error)
 
 

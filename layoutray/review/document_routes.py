@@ -5,16 +5,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Query, Request, Response
+from fastapi import Depends, FastAPI, Path, Query, Request, Response
 
 from layoutray.document import Page
 from layoutray.errors import ApiError
 from layoutray.review.pictures import PagePictures
-from layoutray.review.schema import Save, shown_correction, shown_review
+from layoutray.review.schema import MOST, Save, shown_correction, shown_review
 from layoutray.review.sessions import Session, Sessions
 from layoutray.review.store import ConflictError, Entry, ReviewStore, UnseenError
 
 _DOCUMENT = "/documents/{number}"
+_Number = Annotated[int, Path(ge=0, le=MOST)]
 _NEVER_CHANGES = {"Cache-Control": "private, max-age=3600"}
 
 
@@ -29,7 +30,7 @@ class DocumentRoutes:
         pictures = PagePictures(self.store)
 
         def picture(
-            request: Request, number: int, page: int, width: Annotated[int, Query(ge=1, le=10_000)] = 960
+            request: Request, number: _Number, page: _Number, width: Annotated[int, Query(ge=1, le=10_000)] = 960
         ) -> Response:
             """The picture of a page, at least `width` pixels wide if its own is."""
             self._own(request, number)
@@ -47,7 +48,7 @@ class DocumentRoutes:
             check = self.sessions.reading if method == "GET" else self.sessions.changing
             app.add_api_route(path, handler, methods=[method], dependencies=[Depends(check)], response_model=None)
 
-    def document(self, request: Request, number: int) -> dict[str, Any]:
+    def document(self, request: Request, number: _Number) -> dict[str, Any]:
         """A document with its values, and the sizes of its pages."""
         self._own(request, number)
         review = self.store.review(number)
@@ -56,7 +57,7 @@ class DocumentRoutes:
         pages = [{"page": page, "width": width, "height": height} for page, width, height in self.store.pages(number)]
         return shown_review(review) | {"pages": pages}
 
-    def save(self, request: Request, number: int, body: Save) -> dict[str, Any]:
+    def save(self, request: Request, number: _Number, body: Save) -> dict[str, Any]:
         """Store the values of a document; 409 after a conflict, 422 if it cannot be finished."""
         session: Session = request.state.session
         self._own(request, number)
@@ -73,12 +74,12 @@ class DocumentRoutes:
         entry = self._own(request, number)
         return {"revision": entry.revision, "state": entry.state}
 
-    def history(self, request: Request, number: int) -> list[dict[str, Any]]:
+    def history(self, request: Request, number: _Number) -> list[dict[str, Any]]:
         """Who did what when, the latest first."""
         self._own(request, number)
         return [shown_correction(one) for one in reversed(self.store.corrections(number))]
 
-    def words(self, request: Request, number: int, page: int) -> Response:
+    def words(self, request: Request, number: _Number, page: _Number) -> Response:
         """The words of a page: text, x0, y0, x1 and y1 in pixels, confidence of each."""
         self._own(request, number)
         content = self._page(number, page)

@@ -14,6 +14,7 @@ from layoutray.store import sources
 
 WIDTHS = (160, 320, 480, 640, 960, 1280, 1920, 2560)
 """Pixels. A picture has the least of these widths that is wide enough, so that few are drawn."""
+_TALLEST = 65_500  # pixels; what libjpeg can write
 _KEPT = 64
 _QUALITY = 85
 
@@ -38,8 +39,10 @@ class PagePictures:
 
     def _scale(self, document: int, page: int, width: int) -> bytes:
         picture = self._whole(document, page)
-        if picture.width > width:
-            picture = picture.resize((width, round(picture.height * width / picture.width)), Image.Resampling.BOX)
+        scale = min(1.0, width / picture.width, _TALLEST / picture.height)
+        if scale < 1:
+            size = (max(round(picture.width * scale), 1), max(round(picture.height * scale), 1))
+            picture = picture.resize(size, Image.Resampling.BOX)
         stream = io.BytesIO()
         picture.save(stream, "JPEG", quality=_QUALITY)
         return stream.getvalue()

@@ -11,6 +11,8 @@ from layoutray.review.values import Prediction, State, Value
 
 _Text = Annotated[str, Field(max_length=10_000)]
 _Id = Annotated[str, Field(min_length=1, max_length=100)]
+MOST = 2**31 - 1
+"""Of numbers that are stored."""
 
 
 class _Body(BaseModel):
@@ -41,8 +43,8 @@ class ValueBody(_Body):
     id: _Id
     name: Annotated[str, Field(min_length=1, max_length=200)]
     text: _Text
-    page: Annotated[int, Field(ge=1)] | None
-    words: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(max_length=10_000)]
+    page: Annotated[int, Field(ge=1, le=MOST)] | None
+    words: Annotated[tuple[Annotated[int, Field(ge=0, le=MOST)], ...], Field(max_length=10_000)]
     row: Annotated[str, Field(max_length=300)]
     state: State
 
@@ -53,7 +55,7 @@ class ValueBody(_Body):
 class Save(_Body):
     """The values of a document, made from its revision."""
 
-    revision: Annotated[int, Field(ge=0)]
+    revision: Annotated[int, Field(ge=0, le=MOST)]
     values: Annotated[list[ValueBody], Field(max_length=10_000)]
     done: bool
 

@@ -57,8 +57,8 @@ class Authenticator:
         """The visitor with this key. Raises ApiError (401, 403 or 429)."""
         return Visitor()
 
-    async def is_valid(self, visitor: Visitor) -> bool:
-        """Whether the visitor's key is still valid."""
+    async def admit(self, visitor: Visitor, path: str) -> bool:
+        """Whether the visitor's key is still valid. Raises ApiError (429) when it may send no request now."""
         return True
 
 
@@ -102,22 +102,23 @@ class Sessions:
             database.exec_driver_sql("DELETE FROM sessions WHERE ends < ?", (time.time(),))
             database.exec_driver_sql("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?)", row)
 
-    async def of(self, cookie: str, token: str | None) -> Session:
-        """The session of a request.
+    async def of(self, request: Request, *, changes: bool = False) -> Session:
+        """The session of a request, which counts for the limit of its key.
 
         Args:
-            token: that of a request that changes something; None for one that only reads.
+            changes: whether the request changes something, so that it must have the token.
 
         Raises:
-            ApiError: 401 without a session; 403 when the token is wrong.
+            ApiError: 401 without a session; 403 when the token is wrong; 429 when the key may send no request now.
         """
+        cookie, token = request.cookies.get(COOKIE, ""), request.headers.get(TOKEN_HEADER, "")
         statement = "SELECT * FROM sessions WHERE cookie = ? AND ends > ?"
         rows = await run_in_threadpool(self._database.rows, statement, _hash(cookie), time.time())
         visitor = Visitor(rows[0]["owner"], bool(rows[0]["sees_all"])) if rows else Visitor()
-        if not rows or not await self.authenticator.is_valid(visitor):
+        if not rows or not await self.authenticator.admit(visitor, request.url.path):
             raise ApiError(401, "no_session", "there is no session, or it has ended; sign in")
         session = Session(visitor, rows[0]["reviewer"], rows[0]["token"])
-        if token is not None and not hmac.compare_digest(token.encode(), session.token.encode()):
+        if changes and not hmac.compare_digest(token.encode(), session.token.encode()):
             raise ApiError(
                 403, "wrong_token", f"the header {TOKEN_HEADER} is not that of the session; load the page again"
             )
@@ -132,12 +133,11 @@ class Sessions:
 
     async def reading(self, request: Request) -> None:
         """A dependency of routes that change nothing. It raises ApiError as `of`."""
-        request.state.session = await self.of(request.cookies.get(COOKIE, ""), None)
+        request.state.session = await self.of(request)
 
     async def changing(self, request: Request) -> None:
         """A dependency of routes that change something. It raises ApiError as `of`."""
-        token = request.headers.get(TOKEN_HEADER, "")
-        request.state.session = await self.of(request.cookies.get(COOKIE, ""), token)
+        request.state.session = await self.of(request, changes=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +161,10 @@ class SessionRoutes:
     async def session(self, request: Request) -> dict[str, Any]:
         """Who is signed in, and the token for changes."""
         try:
-            session = await self.sessions.of(request.cookies.get(COOKIE, ""), None)
-        except ApiError:
+            session = await self.sessions.of(request)
+        except ApiError as error:
+            if error.status != 401:
+                raise
             return {"signed_in": False, "needs_key": self.sessions.authenticator.needs_key}
         return self._shown(session)
 

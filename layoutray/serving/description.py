@@ -71,6 +71,7 @@ class DescribedApi(FastAPI):
             openapi_tags=[{"name": name, "description": text} for name, text in _TAGS.items()],
             docs_url=None,
             redoc_url=None,
+            redirect_slashes=False,  # a redirect would name the host that the client names
         )
         self.add_middleware(RequestLog)
         pages: dict[str, Callable[[], Response]] = {"/docs": _page, "/docs/start.js": _start}

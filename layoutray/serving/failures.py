@@ -14,12 +14,13 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.routing import Match, Route
 
 from layoutray.document.answers import Problem
 from layoutray.errors import ApiError, DocumentError, Reason
 from layoutray.serving.schema import ErrorResponse
-from layoutray.store.database import DatabaseError
+from layoutray.store.database import DatabaseError, no_space
 
 Result = TypeVar("Result")
 
@@ -28,13 +29,18 @@ UNAVAILABLE = "unavailable"
 
 _MAX_CAUSES = 8
 _UNUSABLE = 422
-"""HTTP status of every reason that `_STATUSES` does not list: the document itself is unusable."""
+"""HTTP status of every reason that `_STATUSES` does not list: the document itself is unusable.
+
+Those of `RETRYABLE` are listed, with a status from 500: the document is not the cause, and a job tries it again.
+"""
 _STATUSES = {
     Reason.UNSUPPORTED_TYPE: 415,
     Reason.TOO_LARGE: 413,
     Reason.TIMEOUT: 504,
     Reason.INTERNAL: 500,
     Reason.UNREACHABLE: 503,
+    Reason.WORKER_CRASH: 503,
+    Reason.OUT_OF_MEMORY: 503,
     UNAVAILABLE: 503,
 }
 _CODES = {400: "malformed_request", 404: "not_found", 405: "method_not_allowed"}
@@ -162,11 +168,11 @@ async def within(
     except TimeoutError as error:
         message = f"{what} took longer than {seconds:g} s; {remedy}"
         raise ApiError(504, "timeout", message, retryable=True) from error
-    except ApiError:
+    except (ApiError, ClientDisconnect):
         raise
     except Exception as error:
-        if _is_full_disk(error):
-            raise _no_space() from error
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise no_space() from error
         log_failure(_log, "a request failed", error)
         raise internal_error() from error
 
@@ -181,21 +187,7 @@ async def in_database(name: str, work: Callable[..., Result], *arguments: Any) -
         return await asyncio.to_thread(work, *arguments)
     except DatabaseError as error:
         _log.error("the %s cannot be used: %s", name, error)
-        if _is_full_disk(error):
-            raise _no_space() from error
-        message = f"the {name} cannot be used now; see the log of the endpoint"
-        raise ApiError(503, UNAVAILABLE, message, retryable=True) from error
-
-
-def _is_full_disk(error: Exception) -> bool:
-    if isinstance(error, DatabaseError):
-        return error.no_space
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-
-
-def _no_space() -> ApiError:
-    message = "a disk of the endpoint is full, and nothing was stored; try again later, or tell its operator"
-    return ApiError(503, "no_space", message, retryable=True)
+        raise error.response(name) from error
 
 
 def log_failure(log: Logger, what: str, error: BaseException) -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from layoutray.serving.failures import internal_error, log_failure, response
@@ -54,6 +55,8 @@ class RequestLog:
 
         try:
             await self._app(scope, receive, send_noted)
+        except ClientDisconnect:  # during its upload: nobody is there to be answered
+            pass
         except Exception as error:
             log_failure(_log, "a request failed", error)
             if status:  # the answer has begun: only its end can tell the client

@@ -46,8 +46,8 @@ class _KeyAuthenticator(Authenticator):
         caller = await self.guard.caller(key, "review")
         return Visitor(caller.name, caller.sees_all)
 
-    async def is_valid(self, visitor: Visitor) -> bool:
-        return await self.guard.is_valid(visitor.owner)
+    async def admit(self, visitor: Visitor, path: str) -> bool:
+        return await self.guard.admit(visitor.owner, path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """The settings of an endpoint."""
 
-import ipaddress
 import math
 import re
 from dataclasses import dataclass, field, fields, replace
@@ -183,6 +182,7 @@ class ServeSettings:
         if not (0 <= self.ocr_cache_seconds < math.inf):
             raise InputError(f"ocr_cache_seconds is {self.ocr_cache_seconds}; it must be a finite number of at least 0")
         # Imported here because they bring servers, clients and Arrow, for which `--help` shall not wait.
+        from layoutray.review.local_only import is_this_machine
         from layoutray.serving.jobs.prefixes import Prefixes
         from layoutray.serving.jobs.receivers import Receivers
 
@@ -192,7 +192,7 @@ class ServeSettings:
             raise InputError(
                 f"keys is {self.keys} and open is true; an endpoint with keys is not open: give one of them"
             )
-        if not (self.keys or self.open or _is_loopback(self.host)):
+        if not (self.keys or self.open or is_this_machine(self.host)):
             raise InputError(
                 f"host is {self.host}, which other machines can reach, and there are no keys; create one with "
                 "`layoutray keys create` and give its file with --keys, or let everybody in with --open"
@@ -211,10 +211,3 @@ class ServeSettings:
         """Whether the number of readers or model replicas may change."""
         pairs = ((self.ocr_replicas, self.max_ocr_replicas), (self.model_replicas, self.max_model_replicas))
         return any(most not in (None, least) for least, most in pairs)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

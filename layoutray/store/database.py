@@ -20,7 +20,7 @@ from typing import Any
 from sqlalchemy import Connection, Executable, QueuePool, RowMapping, create_engine, text
 from sqlalchemy.exc import DBAPIError
 
-from layoutray.errors import InputError
+from layoutray.errors import ApiError, InputError
 
 _WAIT_SECONDS = 5.0
 """How long a transaction waits for that of another process."""
@@ -40,6 +40,19 @@ class DatabaseError(Exception):
         super().__init__(str(cause).partition("\n")[0])  # further lines may have values of a row
         codes = (getattr(cause, name, None) for name in ("sqlite_errorcode", "sqlstate", "errno"))
         self.no_space = any(code in _DISK_FULL for code in codes)
+
+    def response(self, name: str) -> ApiError:
+        """The error response (503) to a request that needs the database, which is a `name`."""
+        if self.no_space:
+            return no_space()
+        message = f"the {name} cannot be used now; see the log of the endpoint"
+        return ApiError(503, "unavailable", message, retryable=True)
+
+
+def no_space() -> ApiError:
+    """The error response (503) to a request for which a disk has no room."""
+    message = "a disk of the endpoint is full, and nothing was stored; try again later, or tell its operator"
+    return ApiError(503, "no_space", message, retryable=True)
 
 
 class Database(ABC):

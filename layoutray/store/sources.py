@@ -16,21 +16,23 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator
-from datetime import datetime
-from itertools import chain
 from pathlib import Path
-from typing import Any
+from stat import S_ISREG
+from typing import Any, BinaryIO
 from urllib.parse import quote, unquote, unquote_to_bytes
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
 from layoutray.errors import DocumentError, InputError, Reason
+from layoutray.store import bucket_keys
 
 LONGEST_NAME = 255
 """Bytes of a file name on the usual file systems."""
 _IN_BUCKET = re.compile(r"s3://([\w.-]+)((?:/(?:[\w.~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?)", re.ASCII)
-"""Bucket and key. Arrow handles addresses with options (`?region=…`)."""
+"""Bucket and key."""
+_MORE = re.compile(r"\w+://(?:[^/]*@|.*[?#])", re.S)
+"""An address with credentials or options, such as `?endpoint_override=…`, which choose a server."""
 _MIN_AGE = 60.0  # seconds
 _DATA = re.compile(r"data:[^,;]*,((?:[\x21-\x24\x26-\x7e]|%[0-9A-Fa-f]{2})*)")
 
@@ -39,6 +41,11 @@ def filesystem(uri: str) -> tuple[pafs.FileSystem, str]:
     """The Arrow file system of `uri`, and the path in it. Raises InputError if `uri` is not a valid address."""
     local = local_path(uri)
     if local is None:
+        if _MORE.match(uri):
+            raise InputError(
+                f"{uri!r} is not a valid address: it has credentials or options; set AWS_ENDPOINT_URL, AWS_REGION and "
+                "related variables instead; a ? in a name is %3F, # is %23"
+            )
         try:
             if path := path_in_bucket(uri):
                 return _bucket(path.partition("/")[0], _store_variables()), path
@@ -120,8 +127,8 @@ def list_files(root: str) -> Iterator[str]:
 
     Links are followed. Broken links are listed, so that opening them reports an error. Pipes and devices are skipped.
 
-    Memory holds the names of one local folder and its parents, or a thousand keys of a bucket. For other object stores,
-    and for addresses with options, it holds the whole listing.
+    Memory holds the names of one local folder and its parents, or a thousand keys of a bucket. For other object stores
+    it holds the whole listing.
 
     Raises:
         InputError: if a folder or bucket cannot be listed, or there is no such bucket.
@@ -163,7 +170,7 @@ def read_bytes(uri: str, most: int | None = None) -> bytes:
         return _data_of(uri)
     local = local_path(uri)
     try:
-        with local.open("rb") if local is not None else _open_object(uri) as stream:
+        with _open_file(local) if local is not None else _open_object(uri) as stream:
             data: bytes = stream.read() if most is None else stream.read(most + 1)
     except FileNotFoundError as error:
         raise DocumentError(Reason.NOT_FOUND, f"{uri} does not exist", stage="open") from error
@@ -192,6 +199,15 @@ def content_id(data: bytes) -> str:
 def _absolute(path: Path) -> Path:
     """`a/link/../b` is not `a/b`, so that a path with `..` is resolved; others keep their links, as users know them."""
     return path.resolve() if ".." in path.parts else path.absolute()
+
+
+def _open_file(path: Path) -> BinaryIO:
+    """A file to read. Raises OSError for pipes and devices, which may have no end."""
+    stream = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115
+    if not S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise OSError("it is not a regular file")
+    return stream
 
 
 def _open_object(uri: str) -> Any:
@@ -296,7 +312,8 @@ def _remote_files(root: str) -> Iterator[tuple[str, int, int]]:
     """URI, size in bytes and time of the last change in nanoseconds, of each file."""
     in_bucket = _IN_BUCKET.fullmatch(root)
     files, path = filesystem(root)
-    listing = _keys(*path.partition("/")[::2]) if in_bucket else _arrow_files(files, path)
+    bucket, _, key = path.partition("/")
+    listing = bucket_keys.listed(bucket, key, _store_variables()) if in_bucket else _arrow_files(files, path)
     scheme = root.partition("://")[0] + "://"
     for name, size, changed in listing:
         if not any(part.startswith(".") for part in name[len(path) :].split("/")):
@@ -308,42 +325,3 @@ def _arrow_files(files: pafs.FileSystem, path: str) -> Iterable[tuple[str, int, 
     selector = pafs.FileSelector(path, recursive=True, allow_not_found=True)
     infos = [root] if root.is_file else files.get_file_info(selector)
     return sorted((info.path, info.size, info.mtime_ns) for info in infos if info.is_file)
-
-
-def _keys(bucket: str, path: str) -> Iterator[tuple[str, int, int]]:
-    """The objects below `path` in a bucket, or the object `path` itself if there are none. Buckets list keys sorted."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    client = _s3_client(_store_variables())
-    pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{path}/" if path else "")
-    try:
-        objects = chain.from_iterable(page.get("Contents", ()) for page in pages)
-        first = next(objects, None)
-        if first is None and path:
-            matches = client.list_objects_v2(Bucket=bucket, Prefix=path, MaxKeys=1).get("Contents", ())
-            objects = (info for info in matches if info["Key"] == path)
-        for info in objects if first is None else chain([first], objects):
-            if not info["Key"].endswith("/"):
-                yield f"{bucket}/{info['Key']}", info["Size"], round(info["LastModified"].timestamp() * 1e9)
-    except (BotoCoreError, ClientError) as error:
-        raise InputError(
-            f"bucket {bucket} cannot be listed: {error}; check its name, the credentials (AWS_ACCESS_KEY_ID and "
-            "related variables) and, for a server other than AWS, AWS_ENDPOINT_URL"
-        ) from error
-
-
-@functools.lru_cache(maxsize=4)
-def _s3_client(variables: tuple[tuple[str, str], ...]) -> Any:
-    # Cached by `variables`; boto3 reads the environment itself. Imported here because few processes list buckets, and
-    # the import takes 0.25 s, creating a client 0.1 s.
-    import boto3
-    from botocore import UNSIGNED
-    from botocore.config import Config
-    from botocore.session import get_session
-
-    core = get_session()
-    # With boto3's own parser, parsing times takes more than half of the time of a listing.
-    core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=datetime.fromisoformat)
-    session = boto3.Session(botocore_session=core)
-    signature = UNSIGNED if session.get_credentials() is None else None
-    return session.client("s3", config=Config(retries={"mode": "standard"}, signature_version=signature))

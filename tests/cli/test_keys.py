@@ -49,6 +49,7 @@ def test_wrong_calls_say_what_is_allowed(capsys: pytest.CaptureFixture[str]) -> 
         (["acme"], "--scope"),
         (["acme", "--scope", "all"], "extract"),
         (["acme", "--scope", "extract", "--pages-per-day", "0"], "'0' is not a number from 1"),
+        (["acme", "--scope", "extract", "--pages-per-day", "9" * 23], "9' is not a number from 1 to 2147483647"),
     ):
         with pytest.raises(SystemExit, match=r"^2$"):
             main(["keys", "create", *arguments])

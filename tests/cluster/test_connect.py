@@ -6,12 +6,20 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import psutil
 import pytest
 import ray
 from ray.data import DataContext
 
 from layoutray.cluster.connect import connect, no_progress_seconds, num_cores, num_workers
 from layoutray.errors import ClusterError
+
+
+def addresses_of_this_ray() -> set[str]:
+    """The addresses at which this process and its children listen."""
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    found = {one.laddr.ip for process in processes for one in process.net_connections() if one.status == "LISTEN"}
+    return {address.removeprefix("::ffff:") for address in found}
 
 
 @pytest.mark.ray
@@ -22,6 +30,7 @@ def test_what_was_started_here_is_stopped_here_and_by_the_outermost_alone() -> N
         assert ray.cluster_resources()["CPU"] > 1, "workers on every core must leave Ray's own tasks a CPU"
         assert DataContext.get_current().execution_no_progress_timeout_s <= 120
         assert os.environ["OMP_THREAD_LIMIT"] == "1"
+        assert addresses_of_this_ray() == {"127.0.0.1"}, "nothing of it can be reached from the network"
         with connect():
             assert num_workers() == 1
         assert ray.is_initialized()

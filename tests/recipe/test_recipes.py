@@ -247,3 +247,16 @@ def test_splits_by_name_are_dev_and_test_each_with_an_expression(tmp_path: Path,
     file.write_text(f"reader = 'folder'\n[splits]\n{splits}\n")
     with pytest.raises(RecipeError, match=re.escape(named) + "; allowed are dev and test"):
         load_ingest(str(file))
+
+
+@pytest.mark.parametrize("stored", [{}, {"known_values": []}])
+def test_a_stored_recipe_opens_no_file(stored: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("A secret\n")
+    field = {"type": "name", "known": str(tmp_path / "secret")}
+    task = {"name": "entities", "fields": {"vendor": field | stored}}
+    assert recipes.from_dict(values(task=task)).to_dict()["task"]["fields"]["vendor"]["known_values"] == ["A secret"]
+    with pytest.raises(RecipeError, match=r"task\.fields\.vendor\.known .* is not opened"):
+        recipes.from_stored(values(task=task))
+    kept = recipes.from_dict(values(task=task)).to_dict()
+    (tmp_path / "secret").unlink()
+    assert recipes.from_stored(kept).to_dict() == kept

@@ -68,7 +68,7 @@ def processing(settings: ServeSettings) -> Iterator[TestClient]:
     with _ingress(settings) as ingress:
         app = ingress.__serve_build_asgi_app__()
         app.router.lifespan_context = lifespan
-        with TestClient(app) as client:
+        with TestClient(app, base_url="http://127.0.0.1") as client:
             yield client
 
 

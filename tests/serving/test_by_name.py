@@ -37,7 +37,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(start: Path) -> Iterator[TestClient]:
-    with application(ServeSettings(str(start))) as served, TestClient(served) as made:
+    with application(ServeSettings(str(start))) as served, TestClient(served, base_url="http://127.0.0.1") as made:
         yield made
 
 
@@ -84,7 +84,7 @@ def test_names_that_cannot_be_read_are_refused(client: TestClient, fields: str, 
 
 def test_a_model_with_fields_of_its_own_takes_no_names(tmp_path: Path) -> None:
     save_untrained(tmp_path, fields={"total": {}})
-    with application(ServeSettings(str(tmp_path))) as served, TestClient(served) as client:
+    with application(ServeSettings(str(tmp_path))) as served, TestClient(served, base_url="http://127.0.0.1") as client:
         response = client.post("/v1/extract?fields=total", json=as_request(*rendered()))
         message = refused(response, 422, "invalid_request")  # pyright: ignore[reportArgumentType]
         assert message.startswith("fields: untrained answers fields of its own (total); leave `fields` out")

@@ -84,7 +84,7 @@ def test_a_page_larger_than_the_room_is_not_kept() -> None:
 def test_a_file_that_comes_again_is_answered_without_ocr(endpoint: ServeSettings) -> None:
     picture = {"file": ("page", encoded(rendered()[0], "PNG"))}
     with application(replace(endpoint, keys="", jobs="", ocr_cache_seconds=600)) as app:
-        client = TestClient(app)
+        client = TestClient(app, base_url="http://127.0.0.1")
         first, second = (client.post("/v1/extract?words=true", files=picture).json() for _ in range(2))
         assert "layoutray_pages_kept_total 1.0" in client.get("/metrics").text
     assert first["timings"].pop("ocr_ms") > 0

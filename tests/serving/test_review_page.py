@@ -18,7 +18,7 @@ def test_it_is_kept_with_the_pages_that_were_read(endpoint: ServeSettings, tmp_p
     file = str(tmp_path / "review.db")
     data = pdf(typed("Total 7", x=9, y=9))
     with application(replace(endpoint, keys="", jobs="", models={}, review=file)) as app:
-        client = TestClient(app)
+        client = TestClient(app, base_url="http://127.0.0.1")
         client.headers["X-CSRF-Token"] = client.post("/review/session", json={"reviewer": "anna"}).json()["token"]
         response = client.post("/review/documents", files={"file": ("a.pdf", data)})
         assert response.status_code == 200, response.text

@@ -49,6 +49,13 @@ def test_pages_come_back_as_they_were(pages: list[Page]) -> None:
     assert list(codec.pages_of(table)) == pages
 
 
+def test_rows_whose_document_leads_out_of_a_folder_are_refused() -> None:
+    table = codec.pages_table([page("a", 1)], ["p"])
+    table = table.set_column(table.schema.get_field_index("doc_id"), "doc_id", [["../../outside"]])
+    with pytest.raises(DocumentError, match="outside"):
+        list(codec.pages_of(table))
+
+
 @given(st.lists(PAGE, max_size=6), st.integers(0, 6), st.integers(0, 6))
 def test_a_slice_of_the_rows_gives_the_slice_of_the_pages(pages: list[Page], start: int, length: int) -> None:
     table = codec.pages_table(pages, map(str, range(len(pages)))).slice(start, length)

@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+_MOST = 2**31 - 1
 _PROCESSES = Path("/proc")
 """No folder for files, although a user such as root may seem to be allowed to write there."""
 
@@ -34,8 +35,8 @@ def share(text: str) -> float:
 
 def positive(text: str) -> int:
     """`type=` of an option that counts from 1. Raises argparse's error for anything else."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1; give e.g. 20")
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_MOST}; give e.g. 20")
     return int(text)
 
 

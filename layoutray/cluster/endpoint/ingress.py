@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import FastAPI
 from ray import serve
 from ray.serve.handle import DeploymentHandle
+from starlette.middleware import Middleware
 
 from layoutray.cluster.endpoint.listener import Address, listening
 from layoutray.cluster.endpoint.page_reader import PageReader
@@ -17,6 +18,7 @@ from layoutray.cluster.endpoint.scaling import application_status
 from layoutray.cluster.endpoint.service import Service
 from layoutray.cluster.endpoint.versions import Registry, Replicas, ServedVersion, VersionOnDemand
 from layoutray.errors import InputError
+from layoutray.review.local_only import LocalOnly
 from layoutray.serving import request_log, review_page
 from layoutray.serving.access.auth import make_access
 from layoutray.serving.answerer import DEFAULT
@@ -72,6 +74,8 @@ class Ingress:
 
     def __serve_build_asgi_app__(self) -> FastAPI:
         api = self._routes.api()
+        if not (self._settings.keys or self._settings.open):
+            api.user_middleware.append(Middleware(LocalOnly))  # behind the log of requests
         if self._jobs:
             self._jobs.add_to(api)
         if self._settings.review:

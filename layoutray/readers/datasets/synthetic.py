@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from layoutray.document import Field, Word
+from layoutray.document.page import check_doc_id
 from layoutray.document.tags import split_tag
 from layoutray.errors import InputError
 from layoutray.readers import DocumentRef, Truth
@@ -26,6 +27,7 @@ class _Synthetic:
         if not splits:
             raise nothing_found(root, "index.json that names pages")
         for key in sorted(splits):
+            check_doc_id(key)  # it is a part of paths
             image = sources.join(root, "images", f"{key}.png")
             yield DocumentRef(
                 key=key,

@@ -9,7 +9,8 @@ page that is not cancelled counts, also when the page was imported twice. A page
 letter, `not_annotated`.
 
 Tasks made by `layoutray export label-studio` contain their document, page and split, and the order, lines and
-entities of their words. Every other task is a document of its own; its picture is searched below the root.
+entities of their words; the picture that they name is used if it is below the root, or below the folders of the recipe
+key `pictures`. Every other task is a document of its own; its picture is searched below the root.
 """
 
 import json
@@ -18,13 +19,13 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from layoutray.document import Field, Page
 from layoutray.document.tags import OUTSIDE, are_entity_tags, kind_of, spans
 from layoutray.errors import DocumentError, Reason
-from layoutray.readers import DocumentRef, Truth
+from layoutray.readers import DocumentRef, Reader, Truth
 from layoutray.readers.annotation import (
     PageSize,
     PageWords,
@@ -39,6 +40,7 @@ from layoutray.readers.annotation import (
     truth_of_pages,
 )
 from layoutray.readers.datasets.regions import AnnotatedRegion, words_of
+from layoutray.readers.named_pictures import NamedPictures
 from layoutray.readers.own.label_studio_tasks import TaskPage, pages_of, with_pictures
 from layoutray.readers.picture_sizes import picture_size
 from layoutray.store import sources
@@ -47,9 +49,15 @@ _WORD = re.compile(r"word-(\d+)(?:#.*)?")
 _CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1))
 
 
+@dataclass(frozen=True, slots=True)
 class _LabelStudio:
+    pictures: Sequence[str] = ()
+
     name = "label_studio"
     tags = "iob2"
+
+    def with_pictures(self, folders: Sequence[str]) -> Reader:
+        return _LabelStudio(folders)
 
     def discover(self, root: str) -> Iterator[DocumentRef]:
         files = list(sources.list_files(root))
@@ -57,10 +65,13 @@ class _LabelStudio:
         if not exports:
             raise nothing_found(root, "NAME.json, a project's export in Label Studio's format JSON")
         documents: dict[str, dict[int, TaskPage]] = defaultdict(dict)
-        for task in with_pictures([page for uri in exports for page in pages_of(uri)], files):
+        named = NamedPictures((root, *self.pictures))
+        tasks = [page for uri in exports for page in pages_of(uri)]
+        for task in with_pictures([replace(page, image=named.usable(page.image)) for page in tasks], files):
             pages = documents[task.document]
             if task.number not in pages or pages[task.number].stamp <= task.stamp:
                 pages[task.number] = task
+        named.warn()
         for key, pages in documents.items():
             first, images = pages[min(pages)], {page.image for page in pages.values()}
             image = first.image if len(images) == 1 else ""

@@ -6,16 +6,21 @@ A line says who sent what, and what became of it. It has no content of any docum
 import asyncio
 import json
 import logging
+import os
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from typing import Any
+
+from starlette.requests import ClientDisconnect
 
 from layoutray.errors import ApiError
 
 _log = logging.getLogger(__name__)
+_LONGEST = 256
+"""Characters of a value: paths and names of models are as a client sends them."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,7 +68,7 @@ class AuditLog:
         except ApiError as failure:
             record.outcome = failure.code
             raise
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, ClientDisconnect):
             record.outcome = "cancelled"  # the client has gone, or the endpoint stops
             raise
         finally:
@@ -78,11 +83,20 @@ class AuditLog:
         if not self._file:
             return
         try:
-            with Path(self._file).open("a", encoding="utf-8") as lines:
-                lines.write(json.dumps(asdict(record), ensure_ascii=False) + "\n")
+            with open(self._file, "a", encoding="utf-8", opener=_open_privately) as lines:
+                shown = {name: _short(value) for name, value in asdict(record).items()}
+                lines.write(json.dumps(shown, ensure_ascii=False) + "\n")
         except OSError as error:  # a full disk must not stop the answers
             _log.error("no line was written to the audit log: %s", error)
 
 
+def _open_privately(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _short(value: Any) -> Any:
+    return value[:_LONGEST] if isinstance(value, str) else value

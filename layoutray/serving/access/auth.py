@@ -1,8 +1,8 @@
 """Who may send a request: a FastAPI dependency for each path, and the caller whom it finds."""
 
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -63,8 +63,8 @@ class Guard:
         """The caller with the key of this text. Raises ApiError: 401, 403 or 429."""
         return Caller()
 
-    async def is_valid(self, name: str) -> bool:
-        """Whether the key with this name was not revoked."""
+    async def admit(self, name: str, path: str) -> bool:
+        """Whether the key with this name was not revoked. Counts a request at `path`; raises ApiError (429)."""
         return True
 
 
@@ -90,9 +90,13 @@ class KeyGuard(Guard):
     async def caller(self, key: str, *scopes: Scope) -> Caller:
         return await self._caller(key, "/", "", scopes)
 
-    async def is_valid(self, name: str) -> bool:
+    async def admit(self, name: str, path: str) -> bool:
         key = await in_database(_KEYS, self._store.named, name)
-        return key is not None and key.revoked is None
+        if key is None or key.revoked is not None:
+            return False
+        with self._noting_refusals(name, path):
+            await self._take_request(key, ("review",))
+        return True
 
     async def holder(self, name: str, pages: int = 0) -> Caller:
         """The holder of the key with this name; without limits for a job that was sent before there were keys."""
@@ -101,16 +105,21 @@ class KeyGuard(Guard):
 
     async def _caller(self, text: str, path: str, request: str, scopes: tuple[Scope, ...]) -> Caller:
         """The caller with the key `text`; `request` is the id of the request for the audit log."""
-        name = ""
-        try:
+        with self._noting_refusals("", path, request):
             key = await self._key(text)
-            name = key.name
+        with self._noting_refusals(key.name, path, request):
             await self._take_request(key, scopes)
+        return KeyHolder(key, self._store)
+
+    @contextmanager
+    def _noting_refusals(self, name: str, path: str, request: str = "") -> Generator[None]:
+        """Count and write a refusal of the key with this name."""
+        try:
+            yield
         except ApiError as refusal:
             self._telemetry.refused(refusal)
             self._audit.refused(name, path, request, refusal)
             raise
-        return KeyHolder(key, self._store)
 
     async def _key(self, text: str) -> Key:
         if not text:

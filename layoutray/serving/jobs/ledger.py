@@ -259,6 +259,7 @@ class Ledger:
             if not connection.scalar(_count(of_job, DOCUMENTS.c.content == document.content, _WAITS)):
                 _forget_words(connection, document.job, PAGES.c.content == document.content)
             self._end(connection, document.job)
+        self.database.sync()  # what was forgotten is in the log of the database until then
         return stored
 
     def cancel(self, job: str) -> None:
@@ -269,6 +270,7 @@ class Ledger:
                 connection.execute(update(JOBS).where(JOBS.c.id == job).values(cancelled=1))
             _forget_words(connection, job)
             self._end(connection, job)
+        self.database.sync()
 
     def _end(self, connection: Connection, job: str) -> None:
         """End a job without a document that waits. Its webhook is due from then on."""
@@ -301,9 +303,7 @@ class Ledger:
             limit: most documents.
         """
         found = select(FILES.c.position, FILES.c.name, DOCUMENTS.c.content, DOCUMENTS.c.state, DOCUMENTS.c.result)
-        found = (
-            found.join_from(DOCUMENTS, FILES, DOCUMENT_FILES).where(DOCUMENTS.c.job == job).order_by(FILES.c.position)
-        )
+        found = found.join_from(DOCUMENTS, FILES, DOCUMENT_FILES).order_by(FILES.c.position)
         for number in range(after + 1, after + 1 + limit):
             rows = self.database.rows(found.where(DOCUMENTS.c.job == job, DOCUMENTS.c.ended == number))
             if not rows:

@@ -1,6 +1,7 @@
 """Jobs of objects in a bucket: which addresses are allowed, and which objects are below them."""
 
 import logging
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -11,6 +12,7 @@ from layoutray.serving.jobs.records import JobFile
 from layoutray.store import sources
 
 _log = logging.getLogger(__name__)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +63,18 @@ class Prefixes:
 
 
 def _folder(address: str) -> str:
-    """`BUCKET/KEY` of an address. Raises InputError when it is none, or a part of it is empty or begins with a dot."""
+    """`BUCKET/KEY` of an address.
+
+    Raises InputError when it is none, has a control character, or a part of it is empty or begins with a dot.
+    """
     try:
         path = sources.path_in_bucket(address)
     except UnicodeDecodeError:
         path = None
     parts = (path or "").split("/")
-    if path is None or any(not part or part.startswith(".") for part in parts):
+    if path is None or _CONTROL.search(path) or any(not part or part.startswith(".") for part in parts):
         raise InputError(
             f"{address!r} must be an address s3://BUCKET/PATH, with special characters escaped (a blank as %20), and "
-            "with no part of the path empty or beginning with a dot"
+            "with no control character, and no part of the path empty or beginning with a dot"
         )
     return path

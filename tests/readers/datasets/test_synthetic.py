@@ -145,3 +145,9 @@ def test_nothing_found_says_what_was_looked_for(tmp_path: Path) -> None:
     put(tmp_path / "index.json", {"train": [], "dev": [], "test": []})
     with pytest.raises(InputError, match=r"index\.json that names pages"):
         list(READER.discover(str(tmp_path)))
+
+
+def test_a_page_outside_the_set_is_refused(tmp_path: Path) -> None:
+    put(tmp_path / "index.json", {"train": ["../../secret"], "dev": [], "test": []})
+    with pytest.raises(DocumentError, match="secret"):
+        list(READER.discover(str(tmp_path)))

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from layoutray.document import Field
-from layoutray.errors import DocumentError, InputError
+from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.readers import load
 from layoutray.readers.labelled_folder import reader_of
 from tests.formats.projects import Results, annotation, exported, read_back, submitted, write
-from tests.readers.native import failure, items, only, put, put_picture, tags, texts
+from tests.readers.native import failure, items, only, put, put_picture, refusal, tags, texts
 from tests.store.pages import page, word
 
 READER = load("label_studio")
@@ -330,3 +330,18 @@ def test_a_bad_region_costs_itself(tmp_path: Path, value: dict[str, Any]) -> Non
     write(tmp_path, [made(drawn("a", 0, 0, text="x"), drawn("b", 0, 0) | {"value": value})])
     truth = only(READER, tmp_path)
     assert (texts(truth), truth.dropped, truth.failures) == (["x"], 1, {})
+
+
+def test_a_document_whose_id_leads_out_of_a_folder_is_refused(tmp_path: Path) -> None:
+    (task,) = submitted(exported([SENT]))
+    task["data"]["layoutray"]["doc_id"] = "../../outside"
+    assert refusal(READER, write(tmp_path, [task])).reason is Reason.BAD_ANNOTATION
+
+
+def test_pictures_that_a_task_names_are_used_below_the_folders_that_the_user_names(tmp_path: Path) -> None:
+    (task,) = submitted(exported([SENT]))
+    task["data"]["layoutray"]["image"] = str(put_picture(tmp_path / "scans/d.png"))
+    export = write(tmp_path / "export", [task])
+    assert only(READER, export).pages[0].image == ""
+    assert only(load("label_studio", pictures=[str(tmp_path / "scans")]), export).pages[0].image.endswith("scans/d.png")
+    assert only(READER, write(tmp_path, [task])).pages[0].image.endswith("scans/d.png")

@@ -1,19 +1,23 @@
 """Finished documents as truth: from the review file and from a download, through `ingest`."""
 
 import json
+import logging
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from layoutray.cli.export import label_studio
 from layoutray.document.tags import OUTSIDE
-from layoutray.errors import DocumentError, InputError
+from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.readers import load
 from layoutray.review import truth
 from layoutray.review.store import ReviewStore
 from layoutray.review.values import Value
 from tests.jobs import write_pages
+from tests.readers.native import only
 from tests.review.documents import answered
 
 READER = load("reviewed")
@@ -83,7 +87,8 @@ def test_a_download_is_the_same(tmp_path: Path) -> None:
     other.mkdir()
     lines = "".join(json.dumps(one) + "\n" for one in truth.finished(store, None))
     (other / "reviewed.jsonl").write_text(lines)
-    truths = [READER.read(item) for folder in (tmp_path, other) for item in READER.discover(str(folder))]
+    reader = load("reviewed", pictures=[str(tmp_path)])
+    truths = [reader.read(item) for folder in (tmp_path, other) for item in reader.discover(str(folder))]
     assert truths[0] == truths[-1]
     (other / "reviewed.jsonl").write_text('{"doc_id": "d"}\n')
     with pytest.raises(DocumentError, match="is not a finished document"):
@@ -98,3 +103,48 @@ def test_unfinished_documents_and_those_with_values_that_nobody_looked_at_are_no
         database.exec_driver_sql("UPDATE documents SET state = 'done' WHERE number = ?", (of_earlier_version,))
     with pytest.raises(InputError, match="that a person has finished"):
         list(READER.discover(str(tmp_path)))
+
+
+def downloaded(folder: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """A folder with a `reviewed.jsonl`, after `change` of its line; `page` of the line is its page, as a dict."""
+    store = finished(folder)
+    (line,) = truth.finished(store, None)
+    store.close()
+    line["page"] = json.loads(line["pages"][0])
+    change(line)
+    line["pages"] = [json.dumps(line.pop("page"))]
+    other = folder / "download"
+    other.mkdir()
+    (other / "reviewed.jsonl").write_text(json.dumps(line) + "\n")
+    return other
+
+
+@pytest.mark.parametrize("doc_id", ["../../outside", "/etc/x", "a/b", ".hidden", "a\0", "x" * 129, "a\n"])
+@pytest.mark.parametrize("place", ["line", "page", "both"])
+def test_an_id_that_leads_out_of_a_folder_is_refused(tmp_path: Path, doc_id: str, place: str) -> None:
+    def change(line: dict[str, Any]) -> None:
+        for one in {"line": [line], "page": [line["page"]], "both": [line, line["page"]]}[place]:
+            one["doc_id"] = doc_id
+
+    (item,) = READER.discover(str(downloaded(tmp_path, change)))
+    with pytest.raises(DocumentError) as caught:
+        READER.read(item)
+    assert caught.value.reason is Reason.BAD_ANNOTATION
+
+
+def test_pictures_are_used_below_the_folders_that_the_user_names(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = downloaded(tmp_path, lambda line: None)
+    named = load("reviewed", pictures=[str(tmp_path)])
+    assert only(named, other).pages[0].image == str(tmp_path / "reviewed.png")
+    with caplog.at_level(logging.WARNING):
+        assert only(READER, other).pages[0].image == ""
+    assert "`pictures`" in caplog.text
+    images = ["/etc/passwd", f"{other}/../reviewed.png", f"{other}-else/a.png", "file:///etc/passwd", "s3://b/c"]
+    for image in images:
+        line = json.loads((other / "reviewed.jsonl").read_text())
+        line["pages"] = [json.dumps(json.loads(line["pages"][0]) | {"image": image})]
+        (other / "reviewed.jsonl").write_text(json.dumps(line))
+        (item,) = READER.discover(str(other))
+        assert (item.image, READER.read(item).pages[0].image) == ("", "")

@@ -331,3 +331,20 @@ def test_a_ledger_of_a_later_version_is_refused_by_name(file: Path) -> None:
     connection.close()
     with pytest.raises(InputError, match=r"jobs\.db is a job ledger of version 3; this layoutray uses version 2"):
         Ledger.open(str(file))
+
+
+@pytest.mark.parametrize("end", ["answered", "failed", "cancel", "delete", "expire"])
+def test_no_file_has_the_content_of_a_document_that_has_ended(ledger: Ledger, place: LedgerPlace, end: str) -> None:
+    content = b"secretcontent" * 5000
+    job = added(ledger, content)
+    assert place.having(b"secretcontent") or place.server
+    document = taken(ledger)
+    if end in ("answered", "failed"):
+        ledger.finish(document, end, {})
+    else:
+        ledger.cancel(job)
+    if end == "delete":
+        ledger.delete(job)
+    elif end == "expire":
+        assert ledger.delete_ended(-1.0) == 1
+    assert place.having(b"secretcontent") == []

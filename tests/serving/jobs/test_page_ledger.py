@@ -156,7 +156,6 @@ def test_words_of_pages_are_forgotten_when_no_document_with_them_waits(ledger: L
     ledger.finish(second, "answered", {})
     assert get(ledger, second, 1) is None
     assert len(lines(ledger, first.job)) == 2
-    ledger.database.sync()
     assert place.having(b"secretword") == []
 
 

@@ -31,7 +31,7 @@ LIMITS = Limits(max_waiting_documents=20)
 NO_FOLDERS = """
     s3://inbox/in/../secret.png s3://inbox/in/%2e%2e/secret.png s3://inbox/in//a s3://inbox/in/.hidden s3://inbox/in/./a
     s3://inbox/in?endpoint_override=http://127.0.0.1 /etc/passwd file:///etc/passwd gs://scans/in s3:// in
-    s3://inbox/in/%ff data:,x
+    s3://inbox/in/%ff s3://inbox/in/%00 s3://inbox/in/a%0Ab data:,x
 """
 PREFIXES = ("s3://inbox/in", "s3://inbox/two%20words/")
 
