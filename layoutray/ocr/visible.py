@@ -45,7 +45,7 @@ class Ink:
     """Where an open page has ink: where the pixels of a small drawing of it differ from their neighbours."""
 
     def __init__(self, page: PdfPage) -> None:
-        self._page, self._size = page, page.shown.get_size()
+        self._page, self._size = page, page.size
 
     def under(self, boxes: Sequence[Box]) -> list[bool]:
         """Whether there is ink in each box or at its edge."""
