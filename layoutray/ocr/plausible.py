@@ -55,7 +55,8 @@ def implausible(words: Iterable[str]) -> float | None:
     plain = decomposed.encode("ascii", "ignore")
     codes = np.frombuffer(b" " + plain + b" ", dtype=np.uint8).astype(np.int64)
     is_letter = (codes >= _A) & (codes <= _Z)
-    if is_letter.sum() < _MOSTLY_LATIN * sum(map(str.isalpha, decomposed)):
+    others = 0 if decomposed.isascii() else sum(one.isalpha() for one in decomposed if not one.isascii())
+    if (num_latin := is_letter.sum()) < _MOSTLY_LATIN * (num_latin + others):
         return None  # abbreviations among words of another script
     in_word = is_letter[1:-2] & is_letter[2:-1] & (is_letter[:-3] | is_letter[3:])
     first = np.flatnonzero(in_word) + 1
