@@ -66,7 +66,6 @@ def _figures(pages: Sequence[PageComparison]) -> dict[str, Any]:
         "recall": round(sum(page.recall * len(page.theirs) for page in pages) / max(theirs, 1), 4),
         "precision": round(sum(page.precision * len(page.ours) for page in pages) / max(ours, 1), 4),
         "far off": sum(page.far_off for page in pages),
-        "kinds": dict(Counter(page.kind for page in pages if page.far_off)),
     }
 
 
@@ -82,6 +81,7 @@ def _totals(manifest: Manifest, found: WildFiles, problems: Sequence[str]) -> di
         "words from": manifest.words_from,
         "pages compared": len(found.pages),
         "compared with": ", ".join(readers()) + ("" if "poppler" in readers() else " (pdftotext is not installed)"),
+        "pages far off": dict(Counter(page.kind for page in found.pages if page.far_off)),
         "files that no other reader reads": found.not_read,
         "files with other numbers of pages": found.other_counts,
         "counts that do not add up": list(problems),
