@@ -148,4 +148,4 @@ def _recognise(work: tuple[Path, int, Recognition]) -> object:
 
 def _write_preprocessed(file: Path, number: int, settings: Recognition, target: Path) -> None:
     rendered = render_page(file.read_bytes(), number, settings)
-    Image.fromarray(preprocess(rendered.image, settings.settings.preprocessing).image).save(target)
+    Image.fromarray(preprocess(rendered.image, settings.settings.preprocessing, settings.max_pixels).image).save(target)

@@ -79,7 +79,7 @@ def _of_layer(
 
 def _unread_pictures(layer: TextLayer, page: PdfPage) -> list[Box]:
     """Areas of pictures with ink, but without text over it."""
-    areas = beside.unread(layer.pictures, layer.words, page.shown.get_size())
+    areas = beside.unread(layer.pictures, layer.words, page.size)
     return list(itertools.compress(areas, layer.ink.under(areas))) if layer.ink and areas else areas
 
 

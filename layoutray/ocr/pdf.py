@@ -1,7 +1,14 @@
-"""Open PDF files and render their pages with pypdfium2. Not thread-safe: use one thread per process."""
+"""Open PDF files and render their pages with pypdfium2. Not thread-safe: use one thread per process.
+
+PDFium ignores the entry UserUnit of a page, by which its unit is more than 1/72 inch.
+"""
 
 import ctypes
+import functools
+import io
 import math
+import re
+import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -22,6 +29,9 @@ _RESOLUTION = 1_000_000  # PDFium maps to integers; a millionth of a page is fin
 _DIGITS = 6  # of a box; PDFium's coordinates are not more exact
 _NOT_SHOWN = pdfium_c.FPDF_ANNOT_FLAG_HIDDEN | pdfium_c.FPDF_ANNOT_FLAG_NOVIEW
 _WITHOUT_TEXT = (pdfium_c.FPDF_ANNOT_LINK, pdfium_c.FPDF_ANNOT_POPUP)
+_OBJECT_STREAM = re.compile(rb"/ObjStm\b[^>]*>>\s*stream\r?\n")
+_MOST_OBJECTS = 1 << 24  # bytes of an object stream
+_USER_UNIT = re.compile(rb"/Type\s*/Page\s*/UserUnit\s+(\d*\.?\d+)")
 
 Sides = tuple[float, float, float, float]
 """Left, bottom, right and top in PDF coordinates."""
@@ -29,15 +39,23 @@ ToPageBox = Callable[[Sides], Box | None]
 """Maps sides in PDF coordinates to a box relative to the shown page; None outside the page."""
 
 
+class PdfFile(pdfium.PdfDocument):
+    """A document, and whether a page of it may state its unit."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self.has_units = _mentions_unit(data)
+
+
 @contextmanager
-def opened(data: bytes, settings: Recognition) -> Generator[pdfium.PdfDocument]:
+def opened(data: bytes, settings: Recognition) -> Generator[PdfFile]:
     """The document, with its form fields initialised for rendering.
 
     Raises:
         DocumentError: (unreadable, encrypted, too_large; stage `open`).
     """
     try:
-        document = pdfium.PdfDocument(data)
+        document = PdfFile(data)
     except pdfium.PdfiumError as error:
         if error.err_code in (pdfium_c.FPDF_ERR_PASSWORD, pdfium_c.FPDF_ERR_SECURITY):
             message = "the PDF file needs a password; remove the protection first"
@@ -67,11 +85,19 @@ class PdfPage:
         merged: the page that has the text; where there are annotations, a copy in which they are part of the content.
         fields: bounds of the form fields in PDF coordinates: left, bottom, right, top. PDFium draws no field that
             belongs to no form, so their pixels are those of `merged`.
+        unit: length of a unit of the page in points of 1/72 inch.
     """
 
     shown: pdfium.PdfPage
     merged: pdfium.PdfPage
     fields: tuple[Sides, ...] = ()
+    unit: float = 1.0
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the cropped and rotated page in points of 1/72 inch."""
+        width, height = self.shown.get_size()
+        return width * self.unit, height * self.unit
 
     def draw(self, dpi: float, **options: Any) -> NDArray[np.uint8]:
         """The pixels at `dpi`, (height, width, 3) or, with `grayscale=True`, (height, width).
@@ -79,6 +105,7 @@ class PdfPage:
         Raises:
             PdfiumError, ValueError: when the page cannot be drawn.
         """
+        dpi *= self.unit
         image = _pixels(self.shown, dpi, options)
         if self.fields:
             height, width = image.shape[:2]
@@ -110,7 +137,7 @@ def box_mapping(page: pdfium.PdfPage) -> ToPageBox:
 
 
 @contextmanager
-def opened_page(document: pdfium.PdfDocument, number: int) -> Generator[PdfPage]:
+def opened_page(document: PdfFile, number: int) -> Generator[PdfPage]:
     """Page `number` (from 1), also with the annotations and form fields that a viewer shows merged into its content.
 
     Raises:
@@ -121,11 +148,12 @@ def opened_page(document: pdfium.PdfDocument, number: int) -> Generator[PdfPage]
     try:
         with ExitStack() as resources:
             page = resources.enter_context(closing(document[number - 1]))
+            unit = _user_unit(document, number) if document.has_units else 1.0
             fields = _shown_fields(page)
             if fields is None:
-                yield PdfPage(page, page)
+                yield PdfPage(page, page, unit=unit)
             else:
-                yield PdfPage(page, resources.enter_context(_merged(document, number)), fields)
+                yield PdfPage(page, resources.enter_context(_merged(document, number)), fields, unit)
     except pdfium.PdfiumError as error:
         raise DocumentError(
             Reason.UNREADABLE, f"page {number} of the PDF file is damaged: {error}", stage="render"
@@ -135,7 +163,7 @@ def opened_page(document: pdfium.PdfDocument, number: int) -> Generator[PdfPage]
 def pixel_size(page: PdfPage, settings: Recognition) -> tuple[int, int]:
     """Width and height in pixels of a page rendered at `settings.dpi`; at least 1."""
     scale = settings.dpi / _POINTS_PER_INCH
-    width, height = (max(math.ceil(side * scale), 1) for side in page.shown.get_size())
+    width, height = (max(math.ceil(side * scale), 1) for side in page.size)
     return width, height
 
 
@@ -183,6 +211,34 @@ def _annotations(page: pdfium.PdfPage) -> Iterator[tuple[int, bool, Sides]]:
         pdfium_c.FPDFAnnot_GetRect(annotation, rectangle)
         pdfium_c.FPDFPage_CloseAnnot(annotation)
         yield kind, shown, (rectangle.left, rectangle.bottom, rectangle.right, rectangle.top)
+
+
+@functools.lru_cache(maxsize=1)
+def _mentions_unit(data: bytes) -> bool:
+    """Whether the file, or one of its object streams, has the entry UserUnit, or has object streams that are encrypted.
+
+    The pages of a file are read one after the other, so the answer for the latest file is kept.
+    """
+    if b"/UserUnit" in data:
+        return True
+    for stream in _OBJECT_STREAM.finditer(data):
+        packed = memoryview(data)[stream.end() : data.find(b"endstream", stream.end())]
+        try:
+            if b"/UserUnit" in zlib.decompressobj().decompress(packed, _MOST_OBJECTS):
+                return True
+        except zlib.error:
+            return True
+    return False
+
+
+def _user_unit(document: PdfFile, number: int) -> float:
+    """The entry UserUnit of page `number`; 1 without it. PDFium copies and writes it, but has no function for it."""
+    written = io.BytesIO()
+    with pdfium.PdfDocument.new() as copy:
+        copy.import_pages(document, [number - 1])
+        copy.save(written)
+    stated = _USER_UNIT.search(written.getvalue())
+    return (stated and float(stated[1])) or 1.0
 
 
 @contextmanager

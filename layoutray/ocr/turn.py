@@ -72,7 +72,7 @@ def read_upright(picture: NDArray[np.uint8], engine: Engine, settings: Recogniti
 def _read(picture: NDArray[np.uint8], engine: Engine, settings: Recognition, turns: int) -> Reading:
     """Read the picture after `turns` quarter turns anticlockwise."""
     turned = np.ascontiguousarray(np.rot90(picture, turns))
-    words = engine.recognise(turned, settings.settings)
+    words = engine.recognise(turned, settings.settings, settings.max_pixels)
     letters = sum(len(word.text) for word in words)
     height, width = turned.shape[:2]
     sure = sum(len(word.text) * (word.confidence or 0.0) for word in words if not _is_tall(word, width, height))

@@ -1,5 +1,6 @@
 """Pictures and PDF files that tests make for themselves."""
 
+import zlib
 from io import BytesIO
 
 from PIL import Image, ImageDraw, ImageFont
@@ -56,6 +57,28 @@ def pdf(
     objects[first_shared + 8] = _stream("", _unicode_map("<00> <40> <0000>", "<41> <5A> <05D0>"))
     objects[first_shared + 9] = _VERTICAL_FONT
     return _assembled(objects, trailer_entries)
+
+
+def pdf_with_packed_objects(content: str, page_entries: str) -> bytes:
+    """A PDF file of one page whose objects are in a compressed object stream, with the font /F."""
+    fonts = "/Resources << /Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
+    packed = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+        f"<< /Type /Page /Parent 2 0 R {page_entries} /Contents 4 0 R {fonts} >>",
+    ]
+    starts = [sum(len(one) + 1 for one in packed[:number]) for number in range(3)]
+    head = " ".join(f"{number + 1} {start}" for number, start in enumerate(starts)) + " "
+    compressed = zlib.compress((head + " ".join(packed)).encode())
+    data, offsets = b"%PDF-1.7\n", list[int]()
+    stream = _stream(f"/Type /ObjStm /N 3 /First {len(head)} /Filter /FlateDecode", compressed)
+    for number, body in ((4, _stream("", content.encode())), (5, stream)):
+        offsets.append(len(data))
+        data += b"%d 0 obj\n%s\nendobj\n" % (number, body)
+    places = [(0, 0, 0), (2, 5, 0), (2, 5, 1), (2, 5, 2), *((1, offset, 0) for offset in offsets), (1, len(data), 0)]
+    table = b"".join(kind.to_bytes(1) + place.to_bytes(4) + index.to_bytes(1) for kind, place, index in places)
+    xref = _stream("/Type /XRef /Size 7 /W [1 4 1] /Root 1 0 R", table)
+    return data + b"6 0 obj\n%s\nendobj\nstartxref\n%d\n%%%%EOF\n" % (xref, len(data))
 
 
 def typed(text: str, *, x: int, y: int, size: int = 24, font: str = "F", mode: int = 0) -> str:

@@ -172,7 +172,8 @@ def test_a_strip_that_holds_no_line_has_no_words(profile: Profile, size: tuple[i
 
 
 def test_a_strip_is_not_scaled_up_to_a_large_picture() -> None:
-    prepared = preprocess(np.zeros((2000, 20), np.uint8), Preprocessing())
+    prepared = preprocess(np.zeros((2000, 20), np.uint8), Preprocessing(), 10**8)
     assert prepared.image.shape == (30_000, 300)
+    assert preprocess(np.zeros((2000, 20), np.uint8), Preprocessing(), 10**6).image.shape == (10_000, 100)
     padded, scale = without_strip(np.zeros((4000, 40, 3), np.uint8))
     assert (padded.shape, scale) == ((2000, 400, 3), 0.5)

@@ -1,5 +1,6 @@
 import struct
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -7,9 +8,10 @@ import pytest
 from PIL import Image
 
 from layoutray.errors import DocumentError, Reason
+from layoutray.ocr.page import recognise_page
 from layoutray.ocr.render import Kind, count_pages, render_page, sniff
 from layoutray.ocr.settings import Recognition
-from tests.ocr.files import encoded, pdf, picture, placed_picture, typed
+from tests.ocr.files import encoded, pdf, pdf_with_packed_objects, picture, placed_picture, typed
 
 SETTINGS = Recognition()
 
@@ -126,6 +128,18 @@ def test_a_pdf_page_is_drawn_at_the_wanted_resolution_turned_and_cropped() -> No
     rendered = render_page(pdf("", page_entries=entries), 1, replace(SETTINGS, dpi=144))
     assert (rendered.width, rendered.height) == (1200, 800)
     assert rendered.image.shape == (800, 1200, 3)
+
+
+@pytest.mark.parametrize("build", [pdf, pdf_with_packed_objects], ids=["plain", "packed objects"])
+@pytest.mark.parametrize(("entry", "unit"), [("/UserUnit 2", 2), ("/UserUnit 1.5", 1.5), ("/UserUnit 0", 1), ("", 1)])
+def test_the_size_of_a_pdf_page_follows_its_unit(build: Callable[..., bytes], entry: str, unit: float) -> None:
+    data = build(typed("Hippo", x=100, y=600, size=40), page_entries=f"/MediaBox [0 0 600 800] /Rotate 90 {entry}")
+    drawn = render_page(data, 1, Recognition(dpi=72))
+    assert (drawn.width, drawn.height) == (800 * unit, 600 * unit)
+    page = recognise_page(data, 1, Recognition(dpi=72))
+    assert (page.width, page.height) == (800 * unit, 600 * unit)
+    (word,) = page.words
+    assert word.box.x0 * 800 == pytest.approx(600, abs=15)
 
 
 def test_a_picture_inside_a_pdf_is_drawn() -> None:

@@ -28,7 +28,7 @@ class Sharp:
     def version(self, settings: object) -> str:
         return "1"
 
-    def recognise(self, picture: np.ndarray, settings: object) -> tuple[Word, ...]:
+    def recognise(self, picture: np.ndarray, settings: object, max_pixels: int) -> tuple[Word, ...]:
         self.calls += 1
         confidence = 1.0 if picture[0, 0] == 1 else float(picture[0, 0]) / 100
         return (
@@ -100,5 +100,5 @@ def test_scans_on_a_side_or_upside_down_are_read(profile: str, degrees: int) -> 
 @pytest.mark.parametrize("degrees", [-5, -2, 3, 5])
 def test_the_accurate_profile_reads_skewed_scans(degrees: float) -> None:
     skewed = picture(TEXT, size=(1200, 900)).rotate(degrees, resample=Image.Resampling.BICUBIC, fillcolor=255)
-    words = engines.load("rapidocr").recognise(np.asarray(skewed), engines.load("rapidocr").settings())
+    words = engines.load("rapidocr").recognise(np.asarray(skewed), engines.load("rapidocr").settings(), 10**8)
     assert " ".join(word.text for word in words) == " ".join(TEXT.split())

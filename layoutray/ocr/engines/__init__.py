@@ -31,10 +31,13 @@ class Engine(Protocol):
         """
         ...
 
-    def recognise(self, picture: NDArray[np.uint8], settings: Any) -> tuple[Word, ...]:
+    def recognise(self, picture: NDArray[np.uint8], settings: Any, max_pixels: int) -> tuple[Word, ...]:
         """Words of a grey (height, width) or RGB (height, width, 3) picture in reading order.
 
         Boxes are relative to the picture, whatever preprocessing did to it.
+
+        Args:
+            max_pixels: a picture that preprocessing makes larger has at most so many pixels.
 
         Raises:
             DocumentError: (engine_error, stage `ocr`) when the engine rejects the picture.

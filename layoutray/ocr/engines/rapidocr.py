@@ -26,12 +26,12 @@ class RapidocrEngine:
 
         return f"{models.version()} lexicon:{settings.lexicon_hash}" if settings.lexicon else models.version()
 
-    def recognise(self, picture: NDArray[np.uint8], settings: RapidocrSettings) -> tuple[Word, ...]:
+    def recognise(self, picture: NDArray[np.uint8], settings: RapidocrSettings, max_pixels: int) -> tuple[Word, ...]:
         import cv2
 
         if picture.ndim == 2:
             picture = np.asarray(cv2.cvtColor(picture, cv2.COLOR_GRAY2RGB), dtype=np.uint8)
-        return _reader(settings).read(picture)
+        return _reader(settings).read(picture, max_pixels)
 
 
 @lru_cache(maxsize=1)

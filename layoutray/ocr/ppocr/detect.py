@@ -14,6 +14,8 @@ _LONGEST_SIDE = 2000
 """Pixels; a larger page is scaled down for detection only."""
 _STRIP = 5
 """A page that is this number of times as long as wide is padded."""
+_MULTIPLE = 32
+"""The network takes sides that are a multiple of so many pixels."""
 _TEXT_PIXEL, _TEXT_LINE = 0.2, 0.25
 """Least probability of text in a pixel, and its mean over a line. The package's defaults lose whole lines."""
 
@@ -40,10 +42,15 @@ class Detector:
         }
         self._network = RapidOCR(params=settings | one_thread)
         # The package sorts the boxes and not their probabilities, which then belong to other boxes.
-        self._network._load_det_model().sorted_boxes = _as_found  # pyright: ignore[reportPrivateUsage]
+        self._detection = self._network._load_det_model()  # pyright: ignore[reportPrivateUsage]
+        self._detection.sorted_boxes = _as_found
+        self._short_side = short_side
 
-    def lines(self, page: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def lines(self, page: NDArray[np.uint8], max_pixels: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The lines of an RGB page (height, width, 3), in no order.
+
+        Args:
+            max_pixels: a page that is scaled up has at most so many pixels.
 
         Returns:
             Corners (lines, 4, 2) in pixels of the page, clockwise from each line's top left, and the mean probability
@@ -51,6 +58,7 @@ class Detector:
         """
         # The network was trained on BGR pictures.
         picture, scale = without_strip(page[:, :, ::-1])
+        self._detection.limit_side_len = min(self._short_side, largest_short_side(picture.shape, max_pixels))
         found = self._network(picture, use_det=True, use_cls=False, use_rec=False)
         boxes: Any = getattr(found, "boxes", None)  # the package declares results of other uses too
         scores: Any = getattr(found, "scores", None)
@@ -70,6 +78,12 @@ def without_strip(page: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], float]:
     page = np.asarray(cv2.resize(page, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
     below, beside = max(least - size[1], 0), max(least - size[0], 0)
     return np.pad(page, ((0, below), (0, beside), (0, 0)), mode="edge"), scale
+
+
+def largest_short_side(shape: tuple[int, ...], max_pixels: int) -> int:
+    """The shorter side of a picture (height, width, 3) that is scaled to `max_pixels`, as the network takes it."""
+    short, long = sorted(shape[:2])
+    return math.isqrt(max_pixels * short // long) // _MULTIPLE * _MULTIPLE
 
 
 def _as_found(dt_boxes: NDArray[Any]) -> NDArray[Any]:

@@ -41,21 +41,24 @@ class PageReader:
         self._reader = LineReader(alphabet_of(settings.language))
         self._lexicon = lexicon.load(settings.lexicon) if settings.lexicon else None
 
-    def read(self, page: NDArray[np.uint8]) -> tuple[Word, ...]:
+    def read(self, page: NDArray[np.uint8], max_pixels: int) -> tuple[Word, ...]:
         """The words of an RGB page (height, width, 3) in reading order; boxes are relative to it.
+
+        Args:
+            max_pixels: see `Engine.recognise`.
 
         Raises:
             MemoryError: when a network needs more memory than there is.
         """
         try:
-            return self._read(page)
+            return self._read(page, max_pixels)
         except Exception as error:  # onnxruntime's errors have no common class
             if any(said in str(error) for said in _NO_MEMORY):
                 raise MemoryError from error
             raise
 
-    def _read(self, page: NDArray[np.uint8]) -> tuple[Word, ...]:
-        corners, probabilities = self._detector.lines(page)
+    def _read(self, page: NDArray[np.uint8], max_pixels: int) -> tuple[Word, ...]:
+        corners, probabilities = self._detector.lines(page, max_pixels)
         words: list[Word] = []
         for row, (numbers, block) in enumerate(zip(*rows_and_blocks(corners), strict=True)):
             for number in numbers:

@@ -25,10 +25,10 @@ class TesseractEngine(ABC):
     def version(self, settings: TesseractSettings) -> str:
         return f"{self._program()} {tessdata.fingerprint(tessdata.find_folder(settings.language), settings.language)}"
 
-    def recognise(self, picture: NDArray[np.uint8], settings: TesseractSettings) -> tuple[Word, ...]:
+    def recognise(self, picture: NDArray[np.uint8], settings: TesseractSettings, max_pixels: int) -> tuple[Word, ...]:
         from layoutray.ocr.tesseract.preprocess import preprocess
 
-        prepared = preprocess(picture, settings.preprocessing)
+        prepared = preprocess(picture, settings.preprocessing, max_pixels)
         height, width = prepared.image.shape
         try:
             output = self._tsv(np.ascontiguousarray(prepared.image), settings)

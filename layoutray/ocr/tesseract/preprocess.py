@@ -1,5 +1,6 @@
 """Preprocessing of a page picture before OCR, and the mapping of boxes back to the page."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,7 @@ from layoutray.ocr.tesseract.settings import Preprocessing
 
 _MAX_SKEW = 5.0  # degrees; larger angles are not skew of a scan
 _MIN_SKEW = 0.5  # degrees; smaller skew is not corrected
-_HIGHEST = 30_000  # pixels of a picture that was made larger; Tesseract takes no picture of more than 32,767
+_HIGHEST = 30_000  # pixels of height after scaling up; Tesseract takes at most 32,767
 _PROFILE_WIDTH = 800  # pixels; skew is measured on a picture of this width
 
 
@@ -38,11 +39,17 @@ class Prepared:
         return Box(x0, y0, x1, y1)
 
 
-def preprocess(image: NDArray[np.uint8], settings: Preprocessing) -> Prepared:
-    """Apply the steps of `settings` to a grey (height, width) or RGB (height, width, 3) picture."""
+def preprocess(image: NDArray[np.uint8], settings: Preprocessing, max_pixels: int) -> Prepared:
+    """Apply the steps of `settings` to a grey (height, width) or RGB (height, width, 3) picture.
+
+    Args:
+        max_pixels: a picture that is made larger has at most so many pixels.
+    """
     if settings.grayscale:
         image = to_gray(image)
-    image = _rescaled(image, settings.width)
+    height, width = image.shape[:2]
+    largest = min(math.isqrt(max_pixels * width // height), _HIGHEST * width // height)
+    image = _rescaled(image, min(settings.width, max(largest, width)))
     if settings.clahe > 0:
         image = _equalised(image, settings.clahe)
     if settings.dilate > 1:
@@ -102,7 +109,6 @@ def _deskewed(image: NDArray[np.uint8], skew: float) -> Prepared:
 
 def _rescaled(image: NDArray[np.uint8], width: int) -> NDArray[np.uint8]:
     old_height, old_width = image.shape[:2]
-    width = min(width, max(_HIGHEST * old_width // old_height, old_width))
     if width in (0, old_width):
         return image
     size = (width, max(round(old_height * width / old_width), 1))

@@ -16,12 +16,13 @@ pytestmark = pytest.mark.ocr
 
 TEXT = "Invoice number 20417\nTotal amount due 1250.75\n\n\n\nPlease pay within thirty days"
 ENGINES = ("pytesseract", "rapidocr", "tesserocr")
+MAX_PIXELS = 10**8
 TESSERACT = ("pytesseract", "tesserocr")
 
 
 def read(name: str, settings: TesseractSettings | None = None) -> tuple[Word, ...]:
     engine = engines.load(name)
-    return engine.recognise(np.asarray(picture(TEXT, size=(1200, 600))), settings or engine.settings())
+    return engine.recognise(np.asarray(picture(TEXT, size=(1200, 600))), settings or engine.settings(), MAX_PIXELS)
 
 
 def test_the_engines_are_found_by_the_names_of_their_files() -> None:
@@ -55,7 +56,10 @@ def test_the_engines_agree_on_a_clear_page() -> None:
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_a_blank_page_has_no_words(name: str) -> None:
-    assert engines.load(name).recognise(np.full((400, 300), 255, np.uint8), engines.load(name).settings()) == ()
+    assert (
+        engines.load(name).recognise(np.full((400, 300), 255, np.uint8), engines.load(name).settings(), MAX_PIXELS)
+        == ()
+    )
 
 
 @pytest.mark.parametrize("name", TESSERACT)

@@ -27,7 +27,7 @@ LINES = page((100, "THANK YOU", FAINT), (300, "the apples and oranges", 0), (500
 
 
 def test_probabilities_belong_to_their_lines() -> None:
-    corners, probabilities = Detector(RapidocrSettings().short_side).lines(LINES)
+    corners, probabilities = Detector(RapidocrSettings().short_side).lines(LINES, 10**8)
     faint = np.abs(corners[:, :, 1].mean(axis=1) - 120) < 30
     assert faint.any()
     assert (probabilities[faint] < 0.4).all()
@@ -36,11 +36,23 @@ def test_probabilities_belong_to_their_lines() -> None:
 
 
 def test_of_a_faint_line_what_is_legible_is_kept() -> None:
-    texts = [word.text for word in PageReader(RapidocrSettings()).read(LINES)]
+    texts = [word.text for word in PageReader(RapidocrSettings()).read(LINES, 10**8)]
     assert texts[-6:] == ["the", "apples", "and", "oranges", "before", "seven"]
     assert "YOU" in "".join(texts[:-6])
 
 
 def test_a_page_without_lines_has_no_words() -> None:
-    corners, probabilities = Detector(RapidocrSettings().short_side).lines(page())
+    corners, probabilities = Detector(RapidocrSettings().short_side).lines(page(), 10**8)
     assert (corners.shape, probabilities.shape) == ((0, 4, 2), (0,))
+
+
+@pytest.mark.parametrize(
+    ("size", "max_pixels", "short_side"),
+    [((500, 1000), 10**8, 736), ((500, 1000), 600_000, 544), ((100, 300), 40_000, 96)],
+)
+def test_a_page_is_scaled_up_to_at_most_max_pixels(size: tuple[int, int], max_pixels: int, short_side: int) -> None:
+    detector = Detector(736)
+    scaled: list[int] = []
+    detector._detection.session = lambda picture: scaled.append(min(picture.shape[2:])) or np.zeros((1, 1, 32, 32))
+    detector.lines(np.full((*size, 3), 255, np.uint8), max_pixels)
+    assert scaled == [short_side]

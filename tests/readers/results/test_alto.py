@@ -221,7 +221,7 @@ def test_what_tesseract_writes_is_what_it_reads(tmp_path: Path) -> None:
     put(tmp_path / "a.xml", pytesseract.image_to_alto_xml(shown, config="--psm 3"))
     (read,) = only(READER, tmp_path).pages
     direct = engines.load("pytesseract").recognise(
-        np.asarray(shown), TesseractSettings(psm=3, preprocessing=Preprocessing(width=0, clahe=0))
+        np.asarray(shown), TesseractSettings(psm=3, preprocessing=Preprocessing(width=0, clahe=0)), 10**8
     )
     assert [(w.text, w.line) for w in read.words] == [(w.text, w.line) for w in direct]
     assert [w.box for w in read.words] == [w.box for w in direct]

@@ -209,7 +209,7 @@ def test_what_tesseract_writes_is_what_it_reads(tmp_path: Path, option: str) -> 
     (read,) = only(READER, tmp_path).pages
     engine = engines.load("pytesseract")
     direct = engine.recognise(
-        np.asarray(shown), TesseractSettings(psm=3, preprocessing=Preprocessing(width=0, clahe=0))
+        np.asarray(shown), TesseractSettings(psm=3, preprocessing=Preprocessing(width=0, clahe=0)), 10**8
     )
     assert [(w.text, w.line, w.block) for w in read.words] == [(w.text, w.line, w.block) for w in direct]
     assert [w.box for w in read.words] == [w.box for w in direct]
