@@ -43,7 +43,7 @@ async def begun(squares: Squares, batches: int) -> None:
 
 def test_the_first_item_is_alone_and_those_that_come_meanwhile_share_batches(squares: Squares) -> None:
     async def ask() -> list[int]:
-        batcher = Batcher(squares, 3, lambda: 1)
+        batcher = Batcher(squares, lambda _: 1, 3, 100, lambda: 1)
         first = asyncio.ensure_future(batcher(1))
         await begun(squares, 1)
         others = [asyncio.ensure_future(batcher(number)) for number in (2, 3, 4, 5)]
@@ -56,7 +56,7 @@ def test_the_first_item_is_alone_and_those_that_come_meanwhile_share_batches(squ
 
 def test_items_that_come_together_share_a_batch_and_a_later_one_is_not_forgotten(squares: Squares) -> None:
     async def ask() -> list[int]:
-        batcher = Batcher(squares, 8, lambda: 1)
+        batcher = Batcher(squares, lambda _: 1, 8, 100, lambda: 1)
         release(squares, 2)
         together = await asyncio.gather(*map(batcher, (1, 2, 3)))
         return [*together, await batcher(4)]
@@ -67,7 +67,7 @@ def test_items_that_come_together_share_a_batch_and_a_later_one_is_not_forgotten
 
 def test_an_item_whose_caller_has_gone_is_not_run(squares: Squares) -> None:
     async def ask() -> int:
-        batcher = Batcher(squares, 8, lambda: 1)
+        batcher = Batcher(squares, lambda _: 1, 8, 100, lambda: 1)
         first = asyncio.ensure_future(batcher(1))
         await begun(squares, 1)
         gone, stays = (asyncio.ensure_future(batcher(number)) for number in (2, 3))
@@ -83,7 +83,7 @@ def test_an_item_whose_caller_has_gone_is_not_run(squares: Squares) -> None:
 
 def test_as_many_batches_run_at_once_as_are_allowed(squares: Squares) -> None:
     async def ask() -> list[int]:
-        batcher = Batcher(squares, 8, lambda: 2)
+        batcher = Batcher(squares, lambda _: 1, 8, 100, lambda: 2)
         asked = []
         for number in (1, 2):
             asked.append(asyncio.ensure_future(batcher(number)))
@@ -100,7 +100,7 @@ def test_as_many_batches_run_at_once_as_are_allowed(squares: Squares) -> None:
 
 def test_a_batch_that_fails_fails_alone(squares: Squares) -> None:
     async def ask() -> int:
-        batcher = Batcher(squares, 1, lambda: 1)
+        batcher = Batcher(squares, lambda _: 1, 1, 100, lambda: 1)
         release(squares, 2)
         failing, other = asyncio.ensure_future(batcher(13)), asyncio.ensure_future(batcher(2))
         with pytest.raises(ValueError, match="13"):
@@ -120,7 +120,7 @@ def test_a_batch_does_not_run_in_the_context_of_a_request() -> None:
 
     async def ask() -> int:
         name.set("of the first request")
-        return await Batcher(run, 8, lambda: 1)(7)
+        return await Batcher(run, lambda _: 1, 8, 100, lambda: 1)(7)
 
     assert asyncio.run(ask()) == 7
     assert seen == [""]

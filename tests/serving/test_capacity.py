@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from layoutray.errors import ApiError, InputError
-from layoutray.serving.capacity import Capacity, Slots
+from layoutray.serving.capacity import Capacity, FairSlots
 from layoutray.serving.limits import Admission
 from layoutray.serving.settings import Scaling
 
@@ -17,13 +17,13 @@ def test_places_that_come_later_are_used() -> None:
 
         async def work() -> None:
             nonlocal inside
-            async with slots.take():
+            async with slots.take("", None):
                 inside += 1
                 most.append(inside)
                 await asyncio.sleep(0.01)
                 inside -= 1
 
-        slots = Slots(lambda: places)
+        slots = FairSlots(lambda: places)
         tasks = [asyncio.create_task(work()) for _ in range(12)]
         await asyncio.sleep(0.025)
         assert max(most) == 1
@@ -37,10 +37,10 @@ def test_places_that_come_later_are_used() -> None:
 
 def test_a_place_whose_holder_is_cancelled_is_free() -> None:
     async def check() -> None:
-        slots = Slots(lambda: 1)
+        slots = FairSlots(lambda: 1)
 
         async def hold() -> None:
-            async with slots.take():
+            async with slots.take("", None):
                 await asyncio.sleep(60)
 
         held, waiting = asyncio.create_task(hold()), asyncio.create_task(hold())
@@ -48,7 +48,7 @@ def test_a_place_whose_holder_is_cancelled_is_free() -> None:
         waiting.cancel()
         held.cancel()
         await asyncio.wait([held, waiting])
-        async with asyncio.timeout(5), slots.take():
+        async with asyncio.timeout(5), slots.take("", None):
             pass
 
     asyncio.run(check())
