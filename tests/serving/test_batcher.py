@@ -124,3 +124,45 @@ def test_a_batch_does_not_run_in_the_context_of_a_request() -> None:
 
     assert asyncio.run(ask()) == 7
     assert seen == [""]
+
+
+def test_a_batch_is_cancelled_once_nobody_waits_for_it() -> None:
+    async def ask() -> int:
+        stopped: list[Sequence[int]] = []
+
+        async def run(numbers: Sequence[int]) -> Sequence[int]:
+            try:
+                await asyncio.sleep(60 if 1 in numbers else 0)
+            except asyncio.CancelledError:
+                stopped.append(numbers)
+                raise
+            return numbers
+
+        batcher = Batcher(run, lambda _: 1, 2, 100, lambda: 1)
+        gone = [asyncio.ensure_future(batcher(number)) for number in (1, 2)]
+        stays = asyncio.ensure_future(batcher(3))
+        await asyncio.sleep(0.01)
+        gone[0].cancel()
+        await asyncio.sleep(0.01)
+        assert stopped == [], "one waits still"
+        gone[1].cancel()
+        async with asyncio.timeout(30):
+            result = await stays
+        assert stopped == [[1, 2]]
+        return result
+
+    assert asyncio.run(ask()) == 3
+
+
+def test_a_costly_item_shares_no_batch_and_owners_take_turns(squares: Squares) -> None:
+    async def ask() -> list[int]:
+        batcher = Batcher(squares, float, 3, 10, lambda: 1)
+        first = asyncio.ensure_future(batcher(1, "greedy"))
+        await begun(squares, 1)
+        greedy = [asyncio.ensure_future(batcher(number, "greedy", number)) for number in (50, 4, 5)]
+        other = asyncio.ensure_future(batcher(2, "other"))
+        release(squares, 9)
+        return await asyncio.gather(first, *greedy, other)
+
+    assert asyncio.run(ask()) == [1, 2500, 16, 25, 4]
+    assert squares.batches == [[1], [2], [50], [4, 5]]

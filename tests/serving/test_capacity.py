@@ -1,7 +1,7 @@
 """Replicas come and go: what may be at them at once follows their number."""
 
 import asyncio
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import pytest
 
@@ -81,6 +81,48 @@ def test_documents_in_flight_are_bounded_by_the_replicas_that_run() -> None:
         capacity.readers = 2
         with admission.enter():
             pass
+
+
+def test_a_key_that_sends_as_much_as_it_can_leaves_places_for_others() -> None:
+    admission = Admission(lambda: 9)
+    with ExitStack() as places:
+
+        def most(owner: str) -> int:
+            for number in range(10):
+                try:
+                    places.enter_context(admission.enter(owner))
+                except ApiError:
+                    return number
+            return 10
+
+        assert [most("greedy"), most("second"), most("third")] == [5, 2, 1]
+        with pytest.raises(ApiError, match="5 documents of key greedy are in flight, and 1 places are left") as refusal:
+            places.enter_context(admission.enter("greedy"))
+        assert (refusal.value.status, refusal.value.code) == (503, "overloaded")
+    with ExitStack() as places:
+        for _ in range(9):
+            places.enter_context(admission.enter())
+        with pytest.raises(ApiError, match="9 documents are in flight"):
+            places.enter_context(admission.enter())
+
+
+def test_a_place_is_given_in_turn_and_its_time_is_charged() -> None:
+    async def check() -> None:
+        order: list[str] = []
+        slots = FairSlots(lambda: 1)
+
+        async def work(owner: str, seconds: float) -> None:
+            async with slots.take(owner, None):
+                order.append(owner)
+                await asyncio.sleep(seconds)
+
+        tasks = [asyncio.create_task(work("greedy", 0.1)) for _ in range(4)]
+        await asyncio.sleep(0.01)
+        tasks += [asyncio.create_task(work("other", 0.01)) for _ in range(3)]
+        await asyncio.gather(*tasks)
+        assert order == ["greedy", *["other"] * 3, *["greedy"] * 3]
+
+    asyncio.run(check())
 
 
 def test_an_endpoint_that_stops_answers_what_is_in_flight_and_refuses_the_rest() -> None:

@@ -158,13 +158,18 @@ class Service:
 
         task = asyncio.create_task(run())
         self._reads.add(task)
-        task.add_done_callback(self._reads.discard)
+        task.add_done_callback(self._ended)
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             if not began.done():
                 task.cancel()
             raise
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._reads.discard(task)
+        if not task.cancelled():
+            task.exception()  # which is that of the caller, if it is still there
 
     async def _read(self, file: UploadedFile, data: Any, number: int, flow: _Flow) -> Outcome:
         """A page with its words: kept ones if there are, else from a reader.
