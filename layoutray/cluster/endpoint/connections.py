@@ -5,9 +5,9 @@ One loop looks at all connections every second, so that a request costs no timer
 
 import asyncio
 import resource
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from http import HTTPStatus
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -34,10 +34,10 @@ _LOOK_SECONDS = 1.0
 class LimitedConnection(HttpToolsProtocol):
     """A connection that closes itself when its client exceeds a limit."""
 
+    _idle: ClassVar[dict["LimitedConnection", None]] = {}
+    """All connections of this process without a request, the one that has had none for the longest time first."""
     _awaits: Literal["headers", "body", ""] = "headers"
     """What the client has to send next; nothing after a whole request."""
-    _since = 0.0
-    """Time of the loop at which the connection began, or its last request was received."""
     _waited = 0.0
     """Seconds for which the client was waited for."""
     _head = 0
@@ -48,7 +48,7 @@ class LimitedConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         super().connection_made(transport)
-        self._since = self.loop.time()
+        self._note_idle()
         if len(self.connections) > most_connections():
             self._make_room()
 
@@ -67,6 +67,7 @@ class LimitedConnection(HttpToolsProtocol):
             raise httptools.HttpParserError(f"more than {_MOST_PIPELINED} requests wait in the connection")
         super().on_headers_complete()
         self._await("body")
+        self._note_idle()
 
     def on_body(self, body: bytes) -> None:
         super().on_body(body)
@@ -76,7 +77,15 @@ class LimitedConnection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         super().on_message_complete()
         self._await("")
-        self._since = self.loop.time()
+        self._note_idle()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._note_idle()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._idle.pop(self, None)
 
     def _await(self, what: Literal["headers", "body", ""]) -> None:
         self._awaits, self._waited, self._body = what, 0.0, 0
@@ -108,18 +117,19 @@ class LimitedConnection(HttpToolsProtocol):
 
     def _make_room(self) -> None:
         """Close the connection that has waited longest for its next request, or this one if all are busy."""
-        others = cast(Iterable[LimitedConnection], self.connections)
-        idle = [one for one in others if one._is_idle() and one is not self]
-        if idle:
-            min(idle, key=lambda one: one._since).transport.abort()
+        oldest = next(iter(self._idle))
+        del self._idle[oldest]
+        if oldest is not self:
+            oldest.transport.abort()
         else:
             message = f"{len(self.connections) - 1} connections are open; try again later"
             self._refuse(ApiError(503, "overloaded", message, retryable=True))
 
-    def _is_idle(self) -> bool:
+    def _note_idle(self) -> None:
         cycle = self._cycle()
-        busy = self._awaits == "body" or (cycle and not cycle.response_complete)
-        return not (busy or self.transport.is_closing())
+        self._idle.pop(self, None)
+        if self._awaits != "body" and (cycle is None or cycle.response_complete):
+            self._idle[self] = None
 
     def _cycle(self) -> RequestResponseCycle | None:
         """The last request whose headers were received; None before the first one."""

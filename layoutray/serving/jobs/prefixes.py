@@ -67,9 +67,9 @@ def _folder(address: str) -> str:
     except UnicodeDecodeError:
         path = None
     parts = (path or "").split("/")
-    if path is None or any(not part or part.startswith(".") for part in parts):
+    if path is None or any(not part or part.startswith(".") or min(part) < " " for part in parts):
         raise InputError(
             f"{address!r} must be an address s3://BUCKET/PATH, with special characters escaped (a blank as %20), and "
-            "with no part of the path empty or beginning with a dot"
+            "with no control character, and no part of the path empty or beginning with a dot"
         )
     return path

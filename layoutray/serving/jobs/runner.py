@@ -142,7 +142,7 @@ class JobRunner(LedgerLoop[WaitingDocument]):
             await self._later(document)
             return
         stored = await asyncio.to_thread(self._ledger.finish, document, "failed", failure.body())
-        if stored and failure.status >= 500:
+        if stored and failure.status >= 500 and failure.status != 504:  # see `returned_on_failure`
             caller = await self._guard.holder(document.owner, document.pages or 0)
             await caller.return_pages()
 
