@@ -117,7 +117,9 @@ def test_a_prefix_that_the_operator_does_not_allow_is_refused(client: TestClient
 
 
 @pytest.mark.usefixtures("bucket")
-@pytest.mark.parametrize("prefix", [*NO_FOLDERS.split(), "s3://inbox/in/a b", "s3://inbox/in/\u0000"])
+@pytest.mark.parametrize(
+    "prefix", [*NO_FOLDERS.split(), "s3://inbox/in/a b", "s3://inbox/in/\u0000", "s3://inbox/in/%00"]
+)
 def test_a_prefix_that_is_no_address_of_a_folder_is_refused(client: TestClient, prefix: str) -> None:
     assert "must be an address s3://BUCKET/PATH" in refused(sent(client, prefix), 422, "invalid_request")
 
