@@ -45,7 +45,11 @@ NUMBERS = {word: number for number, word in enumerate(f"{_ONES} {_TEENS}".split(
 _MARKS = " .;:\"'“”‘’"
 _ABBREVIATION = re.compile(r"\b(INC|CO|CORP|LTD|JR|SR)$")
 _PARTNERSHIP = re.compile(r"\bL\.(L?)\.?(C|P)$")
-_LONGEST_DATE = 60
+_LONGEST = 4000
+"""Characters of a text that may be a value. Some expressions below, and Unicode's normal form, take more than linear
+time."""
+_LONGEST_OF = {"date": 60, "amount": 200, "term": 200}
+"""Characters of a value by the type of its field."""
 _LETTER_BY_DIGIT = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 _CUT_YEAR = re.compile(r"\d{1,2}(\D+)\d{1,2}\1(\d|\d{3})")
 """A date in digits that lost some of its year, because OCR did not read them."""
@@ -65,8 +69,10 @@ _WORDS = _Words()
 
 
 def normal_form(text: str, field: FieldType) -> str | None:
-    """The normal form of the text of a value; None when it is not a value of the field's type."""
-    return _FORMS[field.type](_plain(text), field) or None
+    """The normal form of the text of a value; None when it is not a value of the field's type, or too long for one."""
+    if len(text) > _LONGEST or len(plain := _plain(text)) > _LONGEST_OF.get(field.type, _LONGEST):
+        return None
+    return _FORMS[field.type](plain, field) or None
 
 
 def value_in_answers(text: str, field: FieldType) -> str | None:
@@ -104,8 +110,6 @@ def _date(text: str, field: FieldType) -> str | None:
 
     dateutil fills missing parts from a default date. The date is complete when two defaults give the same result.
     """
-    if len(text) > _LONGEST_DATE:
-        return None
     # OCR loses spaces, and some receipts print dates without separators.
     text = _EIGHT_DIGITS.sub(r"\1/\2/\3", _LETTER_BY_DIGIT.sub(" ", text.replace(",", " ")))
     # A date that starts with the year has the month in the middle in every locale.

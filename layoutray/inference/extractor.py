@@ -21,6 +21,7 @@ from layoutray.document.record_type import RecordType
 from layoutray.document.tags import kind_of
 from layoutray.document.word_graph import FindNeighbours
 from layoutray.errors import CheckpointError
+from layoutray.inference import interruption
 from layoutray.tasks import ReadsNames, TagsWords, document_fields_of, records_of
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.records import find_records
@@ -88,7 +89,11 @@ class Tagging:
 
     def windows(self, pages: Iterable[Page]) -> list[list[Example]]:
         """The windows of each page."""
-        return [unlabelled(page, self.tokenizer, self.max_length, self.find_neighbours) for page in pages]
+        windows: list[list[Example]] = []
+        for page in pages:
+            interruption.check()
+            windows.append(unlabelled(page, self.tokenizer, self.max_length, self.find_neighbours))
+        return windows
 
     def entities(
         self, pages: Sequence[Page], windows: Sequence[Sequence[Example]], probabilities: Iterable[Tensor]
@@ -199,6 +204,7 @@ class Extractor:
         lengths = [len(example.input_ids) for example in examples]
         found: dict[int, WindowOutput] = {}
         for numbers in batches_by_length(lengths, _TOKENS_PER_PASS[self._device.type]):
+            interruption.check()
             found |= zip(numbers, self._of_batch([examples[number] for number in numbers]), strict=True)
         return [found[number] for number in range(len(examples))]
 

@@ -19,6 +19,7 @@ from layoutray.document import Page
 from layoutray.document.answers import Copy, TextLine
 from layoutray.document.field_type import FieldType
 from layoutray.errors import CheckpointError, InputError
+from layoutray.inference import interruption
 from layoutray.inference.selection import Selection, selections
 from layoutray.nn.beam_search import BeamSearchSettings, beam_search
 from layoutray.tasks import WritesTexts, fields_of
@@ -123,6 +124,7 @@ class TextGenerator:
     @torch.inference_mode()
     def _texts(self, documents: Sequence[tuple[Example, int]]) -> list[Text]:
         """The text about each of a batch of documents, which are given with the numbers of all their tokens."""
+        interruption.check()
         pad_id, encoded = self._vocabulary.pad_id, self._encoded([example for example, _ in documents])
         decoder = cast(TextGenerationHead, self._model.head).decoder
         hypotheses = beam_search(decoder, encoded, self._search)

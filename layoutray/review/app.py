@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
@@ -15,7 +16,7 @@ from starlette.types import ASGIApp
 from layoutray.errors import ApiError, DocumentError
 from layoutray.review.document_routes import DocumentRoutes
 from layoutray.review.queue_routes import Answer, QueueRoutes
-from layoutray.review.sessions import SessionRoutes, Sessions
+from layoutray.review.sessions import COOKIE, SESSION_PATH, SessionRoutes, Sessions
 from layoutray.review.store import ReviewStore
 from layoutray.store.database import DatabaseError
 
@@ -23,6 +24,8 @@ _log = logging.getLogger(__name__)
 _PAGE = Path(__file__).parent / "page"
 _MOST_BYTES = 8 * 2**20
 """Of a body of JSON."""
+_MOST_BYTES_OF_KEY = 64 * 1024
+"""Of that with which people sign in."""
 _HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -41,7 +44,7 @@ def add_review_page(
         commands: what to run to train on the corrections, for people.
     """
     app = _Mounted(openapi_url=None, redirect_slashes=False)
-    app.middleware("http")(_guarded)
+    app.middleware("http")(partial(_guarded, sessions))
     for kind in (ApiError, HTTPException, RequestValidationError, DocumentError, DatabaseError):
         app.add_exception_handler(kind, _refused)
     SessionRoutes(sessions, uploads=answer is not None, commands=commands).add_to(app)
@@ -66,13 +69,25 @@ def _page() -> FileResponse:
     return FileResponse(_PAGE / "index.html", headers=_HEADERS | {"Cache-Control": "no-cache"})
 
 
-async def _guarded(request: Request, following: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Refuse large bodies of JSON; add the headers that keep other sites and scripts away."""
+async def _guarded(
+    sessions: Sessions, request: Request, following: Callable[[Request], Awaitable[Response]]
+) -> Response:
+    """Refuse large bodies of JSON, and any body without a session; add headers that keep other sites and scripts away.
+
+    FastAPI reads the whole body before the dependencies of a route, which check the session, run.
+    """
     is_json = request.headers.get("content-type", "").startswith("application/json")
     size = request.headers.get("content-length", "")
-    if is_json and not (size.isdecimal() and int(size) <= _MOST_BYTES):
-        message = f"the body has {size or 'an unknown number of'} bytes; at most {_MOST_BYTES} are allowed"
+    signs_in = request.url.path.endswith(SESSION_PATH)
+    most = _MOST_BYTES_OF_KEY if signs_in else _MOST_BYTES
+    if is_json and not (size.isdecimal() and int(size) <= most):
+        message = f"the body has {size or 'an unknown number of'} bytes; at most {most} are allowed"
         return _response(ApiError(413, "too_large", message))
+    if request.method in ("POST", "PUT") and not signs_in:
+        try:
+            await sessions.of(request.cookies.get(COOKIE, ""), None)
+        except ApiError as error:
+            return _response(error)
     response = await following(request)
     response.headers.update(_HEADERS)
     # Browsers ask whether a file of the page has changed, so that page and server always fit together.

@@ -21,7 +21,7 @@ from layoutray.store.database import Database
 
 COOKIE = "layoutray_session"
 _COOKIE_PATH = "/review"
-_PATH = "/session"
+SESSION_PATH = "/session"
 TOKEN_HEADER = "X-CSRF-Token"
 _SECONDS = 12 * 3600.0
 _LONGEST_NAME = 64
@@ -154,9 +154,11 @@ class SessionRoutes:
     commands: Sequence[str]
 
     def add_to(self, app: FastAPI) -> None:
-        app.add_api_route(_PATH, self.session, methods=["GET"])
-        app.add_api_route(_PATH, self.sign_in, methods=["POST"])
-        app.add_api_route(_PATH, self.sign_out, methods=["DELETE"], dependencies=[Depends(self.sessions.changing)])
+        app.add_api_route(SESSION_PATH, self.session, methods=["GET"])
+        app.add_api_route(SESSION_PATH, self.sign_in, methods=["POST"])
+        app.add_api_route(
+            SESSION_PATH, self.sign_out, methods=["DELETE"], dependencies=[Depends(self.sessions.changing)]
+        )
 
     async def session(self, request: Request) -> dict[str, Any]:
         """Who is signed in, and the token for changes."""

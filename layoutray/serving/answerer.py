@@ -42,7 +42,7 @@ class Answerer(Protocol):
         """The served version of the default model, which answers now. Raises ApiError (503) when it does not."""
         ...
 
-    async def count_pages(self, file: UploadedFile) -> int:
+    async def count_pages(self, file: UploadedFile, owner: str = "") -> int:
         """The number of pages of a file. Raises ApiError when it cannot be opened."""
         ...
 
@@ -52,11 +52,13 @@ class Answerer(Protocol):
         model: ModelDescription,
         admit: Admit = admit_all,
         *,
+        owner: str = "",
         explain: bool = False,
     ) -> DocumentAnswer:
         """The answer to a document, from a version that `model` has given. Pages that failed are left out.
 
         Args:
+            owner: whose share of the replicas it takes: the name of a key.
             explain: whether a summary also has the words behind the pooled states, of a model that `explains`.
 
         Raises:

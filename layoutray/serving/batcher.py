@@ -2,36 +2,48 @@
 
 import asyncio
 import contextvars
-from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Generic, TypeVar
+import math
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from layoutray.serving.fair import FairQueue
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 class Batcher(Generic[Item, Result]):
-    """Passes items on in batches. A batch takes what waits when it begins.
+    """Passes items on in batches. A batch takes what waits when it begins, in fair order over owners (see `fair`).
 
     Args:
-        run: gives the result of each item of a batch, in order.
+        run: gives the result of each item of a batch, in order. It is cancelled when nobody waits for one of them.
+        cost: of an item.
         most: items of a batch.
+        most_cost: of a batch of several items.
         at_once: gives the number of batches that may run at the same time.
     """
 
     def __init__(
-        self, run: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]], most: int, at_once: Callable[[], int]
+        self,
+        run: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]],
+        cost: Callable[[Item], float],
+        most: int,
+        most_cost: float,
+        at_once: Callable[[], int],
     ) -> None:
         self._run = run
+        self._cost = cost
         self._most = most
+        self._most_cost = most_cost
         self._at_once = at_once
-        self._waiting: deque[tuple[Item, asyncio.Future[Result]]] = deque()
+        self._waiting = FairQueue[tuple[Item, asyncio.Future[Result]]]()
         self._running: set[asyncio.Task[None] | None] = set()
 
-    async def __call__(self, item: Item) -> Result:
+    async def __call__(self, item: Item, owner: str = "", document: Hashable = None) -> Result:
         """The result of an item. Raises the exception of its batch. An item whose caller is cancelled is not run."""
         result: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._waiting.append((item, result))
+        self._waiting.put(owner, document, (item, result))
         if len(self._running) < self._at_once():
             # In a context of its own: Serve cancels what was called in that of a request whose client has gone.
             context = contextvars.Context()
@@ -41,22 +53,44 @@ class Batcher(Generic[Item, Result]):
     async def _run_batches(self) -> None:
         """Run batches until nothing waits."""
         while batch := self._next():
-            try:
-                results = await self._run([item for item, _ in batch])
-            except Exception as error:
-                for _, result in batch:
-                    if not result.done():
-                        result.set_exception(error)
-                continue
-            for (_, result), value in zip(batch, results, strict=True):
-                if not result.done():
-                    result.set_result(value)
+            await self._run_batch(batch)
         self._running.discard(asyncio.current_task())  # at once: the next item needs another task
+
+    async def _run_batch(self, batch: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
+        running = asyncio.create_task(self._batch([item for item, _ in batch]))  # noqa: RUF006  (is awaited below)
+        results = [result for _, result in batch]
+        for result in results:
+            result.add_done_callback(partial(_stop_without_callers, running, results))
+        await asyncio.wait([running])  # unlike `await running`, it does not cancel this task with the batch
+        if running.cancelled():
+            return
+        if error := running.exception():
+            for result in results:
+                if not result.done():
+                    result.set_exception(error)
+            return
+        for result, value in zip(results, running.result(), strict=True):
+            if not result.done():
+                result.set_result(value)
+
+    async def _batch(self, items: Sequence[Item]) -> Sequence[Result]:
+        return await self._run(items)
 
     def _next(self) -> list[tuple[Item, asyncio.Future[Result]]]:
         batch: list[tuple[Item, asyncio.Future[Result]]] = []
-        while self._waiting and len(batch) < self._most:
-            item, result = self._waiting.popleft()
-            if not result.done():
-                batch.append((item, result))
+        left = self._most_cost
+        while len(batch) < self._most and (found := self._waiting.pop(self._cost_of, left if batch else math.inf)):
+            if not found[1][1].done():
+                batch.append(found[1])
+                left -= self._cost(found[1][0])
         return batch
+
+    def _cost_of(self, waiting: tuple[Item, asyncio.Future[Result]]) -> float:
+        """Nothing for an item whose caller has gone."""
+        item, result = waiting
+        return 0.0 if result.done() else self._cost(item)
+
+
+def _stop_without_callers(running: asyncio.Task[Any], results: Sequence[asyncio.Future[Any]], _: object) -> None:
+    if all(result.done() for result in results):
+        running.cancel()

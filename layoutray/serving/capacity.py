@@ -2,12 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable
+import math
+import time
+from collections.abc import AsyncGenerator, Callable, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from layoutray.serving.fair import FairQueue
+
 _LOOK_SECONDS = 5.0
 """Time between two counts of the replicas. A count takes a tenth of a second of the ingress's processor time."""
+_LATELY = 8
+"""Weight of the mean of earlier places against the last one."""
 
 _log = logging.getLogger(__name__)
 
@@ -49,8 +55,8 @@ class Capacity:
             await asyncio.sleep(_LOOK_SECONDS)
 
 
-class Slots:
-    """Places, whose number may change.
+class FairSlots:
+    """Places that owners of documents share, see `fair`. Their number may change. The time of a place is its cost.
 
     Args:
         number: gives the number of places now.
@@ -59,17 +65,39 @@ class Slots:
     def __init__(self, number: Callable[[], int]) -> None:
         self._number = number
         self._taken = 0
-        self._given_back = asyncio.Event()
+        self._queue = FairQueue[asyncio.Future[None]]()
+        self._typical = 1.0
+        """Mean of the seconds for which places were held lately: what a place costs until that is known."""
 
     @asynccontextmanager
-    async def take(self) -> AsyncGenerator[None]:
-        """Hold a place during the block; wait until there is one."""
-        while self._taken >= self._number():
-            self._given_back.clear()
-            await self._given_back.wait()
-        self._taken += 1
+    async def take(self, owner: str, document: Hashable) -> AsyncGenerator[None]:
+        """Hold a place during the block; wait until it is the turn of the owner."""
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.put(owner, document, turn)
+        self._give()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():  # both in one step of the loop
+                self._give_back()
+            raise
+        began, charged = time.monotonic(), self._typical
         try:
             yield
         finally:
-            self._taken -= 1
-            self._given_back.set()
+            seconds = time.monotonic() - began
+            self._typical += (seconds - self._typical) / _LATELY
+            self._queue.charge(owner, seconds - charged)
+            self._give_back()
+
+    def _give(self) -> None:
+        while self._taken < self._number() and (found := self._queue.pop(lambda _: self._typical, math.inf)):
+            if not found[1].done():
+                self._taken += 1
+                found[1].set_result(None)
+            else:
+                self._queue.charge(found[0], -self._typical)
+
+    def _give_back(self) -> None:
+        self._taken -= 1
+        self._give()

@@ -1,6 +1,7 @@
 """The description of the endpoint: its OpenAPI document with examples, and the page `/docs` that shows it."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
@@ -9,6 +10,8 @@ from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
 
 from layoutray.serving import examples, schema
+from layoutray.serving.body_limit import BodyLimit, most_bytes
+from layoutray.serving.limits import Limits
 from layoutray.serving.request_log import RequestLog
 from layoutray.version import VERSION
 
@@ -63,16 +66,21 @@ class DescribedApi(FastAPI):
     `submission` reads the bodies itself to enforce the limits.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
         super().__init__(
             title="layoutray",
             version=VERSION,
-            description="Extracts entities and fields from documents, or summarises them.",
+            description="Extracts entities and fields from documents, or summarises them. A document has at most "
+            f"{limits.max_upload_bytes} bytes, {limits.max_pages} pages and {limits.max_words} words, a page "
+            f"{limits.max_page_words} words, and a word {limits.max_word_length} characters; words have at most 10 "
+            "characters on average. More is answered with 413.",
             openapi_tags=[{"name": name, "description": text} for name, text in _TAGS.items()],
             docs_url=None,
             redoc_url=None,
             redirect_slashes=False,  # a redirect would name the host that the client names
         )
+        self.add_middleware(BodyLimit, most=partial(most_bytes, limits=limits))
         self.add_middleware(RequestLog)
         pages: dict[str, Callable[[], Response]] = {"/docs": _page, "/docs/start.js": _start}
         for path, page in pages.items():
@@ -87,6 +95,8 @@ class DescribedApi(FastAPI):
             json_schema = request_schema.model_json_schema(ref_template=f"{_COMPONENTS}{{model}}")
             schemas |= json_schema.pop("$defs")
             schemas[request_schema.__name__] = json_schema
+        schemas["WordInput"]["properties"]["text"]["maxLength"] = self._limits.max_word_length
+        schemas["PageInput"]["properties"]["words"]["maxItems"] = self._limits.max_page_words
         for example in examples.BODIES:
             schemas[type(example).__name__]["examples"] = [example.model_dump(mode="json", exclude_none=True)]
         return document

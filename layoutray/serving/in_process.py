@@ -41,7 +41,7 @@ class InProcess:
     async def check(self) -> ModelDescription:
         return self._description
 
-    async def count_pages(self, file: UploadedFile) -> int:
+    async def count_pages(self, file: UploadedFile, owner: str = "") -> int:
         try:
             return await asyncio.to_thread(self._recogniser.count_pages, file.data)
         except DocumentError as error:
@@ -53,6 +53,7 @@ class InProcess:
         model: ModelDescription,
         admit: Admit = admit_all,
         *,
+        owner: str = "",
         explain: bool = False,
     ) -> DocumentAnswer:
         async with self._one_document:

@@ -67,7 +67,7 @@ class Routes:
 
     def api(self) -> FastAPI:
         """The FastAPI application with all routes."""
-        api = DescribedApi()
+        api = DescribedApi(self._limits)
         failures.handle_failures(api)
         errors, allow = failures.error_responses(), self._access.guard.allow
         document_routes: list[tuple[str, Callable[..., Any], type[BaseModel], type[BaseModel]]] = [
@@ -118,39 +118,37 @@ class Routes:
         )
         return api
 
-    async def extract(self, request: Request, words: _Words = False, fields: FieldNames = "") -> schema.Response:
+    async def extract(self, request: Request, words: _Words = False, fields: FieldNames = "") -> Response:
         """Extract entities and fields from a document: a file, or pages of words and boxes.
 
         404 if the model writes summaries; `GET /v1/models` shows the path of each model.
         """
-        answered = await self.extracted(request, fields=fields)
-        return answered.with_words() if words else answered.response
+        return await _response(await self.extracted(request, fields=fields), words=words)
 
     async def extract_with(
         self, request: Request, name: _Name, words: _Words = False, fields: FieldNames = ""
-    ) -> schema.Response:
+    ) -> Response:
         """The same with another model than the default one. The first request to it waits until it is loaded."""
-        answered = await self.extracted(request, name, fields)
-        return answered.with_words() if words else answered.response
+        return await _response(await self.extracted(request, name, fields), words=words)
 
     async def extracted(self, request: Request, name: str = DEFAULT, fields: str = "") -> DocumentAnswer:
         """The answer to the document in a request of `request.state.caller`. Raises ApiError."""
         return await self._answer(request, "/v1/extract", name, submission.word_pages, fields=fields)
 
-    async def summarize(self, request: Request, explain: _Explain = False) -> schema.Response:
+    async def summarize(self, request: Request, explain: _Explain = False) -> Response:
         """Summarise a document: a file, pages of words and boxes, or a text.
 
         404 if the model writes no summaries; `GET /v1/models` shows the path of each model.
         """
         return await self._summarized(request, DEFAULT, explain)
 
-    async def summarize_with(self, request: Request, name: _Name, explain: _Explain = False) -> schema.Response:
+    async def summarize_with(self, request: Request, name: _Name, explain: _Explain = False) -> Response:
         """The same with another model than the default one. The first request to it waits until it is loaded."""
         return await self._summarized(request, name, explain)
 
-    async def _summarized(self, request: Request, name: str, explain: bool) -> schema.Response:
+    async def _summarized(self, request: Request, name: str, explain: bool) -> Response:
         parse = submission.word_pages_or_text
-        return (await self._answer(request, "/v1/summarize", name, parse, explain=explain)).response
+        return await _response(await self._answer(request, "/v1/summarize", name, parse, explain=explain))
 
     async def _answer(
         self,
@@ -173,7 +171,7 @@ class Routes:
             model = model.asking(fields)
             document = await submission.receive(request, self._limits, parse_body)
             call.asks(document.doc_id, model)
-            answered = await self._answerer.answer(document, model, call.admit, explain=explain)
+            answered = await self._answerer.answer(document, model, call.admit, owner=call.caller.name, explain=explain)
             call.record.outcome = answered.response.status
             return answered
 
@@ -186,7 +184,7 @@ class Routes:
             self._telemetry.request(),
         ):
             async with returned_on_failure(caller), within(self._limits.timeout_s):
-                with (self._files if submission.is_form(request) else self._words).enter():
+                with (self._files if submission.is_form(request) else self._words).enter(caller.name):
                     yield Call(caller, record)
 
     async def models(self) -> schema.ModelsResponse:
@@ -224,6 +222,15 @@ class Routes:
     async def metrics(self) -> Response:
         """Metrics since the start, for Prometheus."""
         return Response(self._telemetry.exposition(), media_type=telemetry.CONTENT_TYPE)
+
+
+async def _response(answered: DocumentAnswer, *, words: bool = False) -> Response:
+    """The answer as JSON, made in a thread: FastAPI would make it in the event loop, which stands meanwhile."""
+
+    def rendered() -> str:
+        return (answered.with_words() if words else answered.response).model_dump_json(exclude_none=True)
+
+    return Response(await asyncio.to_thread(rendered), media_type="application/json")
 
 
 def _shown(name: str, model: ModelDescription | None) -> schema.ModelResponse:

@@ -32,7 +32,7 @@ def _no_conversion(value: object) -> object:
 
 _NumberOnly = BeforeValidator(_no_conversion)
 """Refuses texts and truth values, which pydantic would convert to numbers."""
-_Pixels = Annotated[int, _NumberOnly, Field(gt=0, description="pixels")]
+_Pixels = Annotated[int, _NumberOnly, Field(gt=0, le=1_000_000, description="pixels")]
 _Coordinate = Annotated[float, _NumberOnly]
 
 
@@ -50,19 +50,19 @@ class PageInput(_Body):
 
     width: _Pixels = Field(examples=[800])
     height: _Pixels = Field(examples=[1130])
-    words: list[WordInput]
+    words: list[WordInput] = Field(fail_fast=True)
 
 
 class ExtractRequest(_Body):
     """Pages with words, for clients with their own OCR."""
 
-    pages: list[PageInput] = Field(min_length=1)
+    pages: list[PageInput] = Field(min_length=1, fail_fast=True)
 
 
 class SummarizeRequest(_Body):
     """Pages with words, for clients with their own OCR, or plain text."""
 
-    pages: list[PageInput] | None = Field(default=None, min_length=1)
+    pages: list[PageInput] | None = Field(default=None, min_length=1, fail_fast=True)
     text: str | None = Field(
         default=None,
         description="plain text, one paragraph per line",

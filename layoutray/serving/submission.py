@@ -20,7 +20,7 @@ from layoutray.readers.texts import COLUMNS, LINES, typeset_pages
 from layoutray.serving import failures
 from layoutray.serving.jobs.records import JobFile, Submission
 from layoutray.serving.jobs.schema import PrefixRequest
-from layoutray.serving.limits import Limits
+from layoutray.serving.limits import Limits, WordCount
 from layoutray.serving.outcome import KnownPages
 from layoutray.serving.schema import ExtractRequest, PageInput, SummarizeRequest, WordInput
 
@@ -32,7 +32,11 @@ _JOB_USAGE = (
     "send each file of the job as a form field `file`, all in one form (multipart/form-data), and the webhook, if any, "
     'as a field `webhook`; or send {"prefix": "s3://…"} as application/json'
 )
-_ENVELOPE_BYTES = 64 * 1024
+_JSON_OF_WORD = {b",": 8, b":": 4, b"[": 2, b"{": 2}
+"""How often a character may be in the JSON of a word, on average. Without those in its text it is there 5, 2, 1, and 1
+times."""
+_JSON_OF_PAGES = 10_000
+ENVELOPE_BYTES = 64 * 1024
 """Allowance for the multipart headers and boundaries around the file."""
 _MULTIPART, _JSON = "multipart/form-data", "application/json"
 _USAGE = (
@@ -72,12 +76,12 @@ async def receive(
     Raises:
         ApiError: 400 no document or invalid JSON, 413 too large, 415 unsupported type, 422 empty or invalid content.
     """
-    kind = _media_type(request)
+    kind = media_type(request.headers)
     if kind == _MULTIPART:
         return await _receive_file(request, limits)
     if kind == _JSON:
         body = await _limited(request, limits.max_upload_bytes).body()
-        return parse_body(body, limits)
+        return await asyncio.to_thread(parse_body, body, limits)
     if not kind:
         raise ApiError(400, "no_file", f"the request has no Content-Type; {_USAGE}")
     raise ApiError(415, "unsupported_type", f"the Content-Type is {kind}; {_USAGE}")
@@ -93,7 +97,7 @@ async def receive_job(request: Request, limits: Limits, job: Submission) -> Asyn
         ApiError: 400 no file, another form field, too many files or invalid JSON, 413 too large, 415 neither form nor
             JSON, 422 a long name or invalid JSON content.
     """
-    kind = _media_type(request)
+    kind = media_type(request.headers)
     if kind == _JSON:
         body = _parsed(await _limited(request, _MAX_JSON_JOB).body(), PrefixRequest)
         yield replace(job, prefix=body.prefix, webhook=body.webhook)
@@ -136,20 +140,21 @@ def _job_file(number: int, upload: UploadFile, limits: Limits) -> JobFile:
 
 def is_form(request: Request) -> bool:
     """Whether the body is a form, which has a file; a body of JSON has words."""
-    return _media_type(request) == _MULTIPART
+    return media_type(request.headers) == _MULTIPART
 
 
-def _media_type(request: Request) -> str:
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+def media_type(headers: Headers) -> str:
+    """The type of a body without its parameters; empty if there is none."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 async def _receive_file(request: Request, limits: Limits) -> UploadedFile:
-    async with _form(_limited(request, limits.max_upload_bytes + _ENVELOPE_BYTES), max_files=1) as form:
+    async with _form(_limited(request, limits.max_upload_bytes + ENVELOPE_BYTES), max_files=1) as form:
         file = form.get("file")
         if not isinstance(file, UploadFile):
             raise ApiError(400, "no_file", f"the form has no file in a field `file`; {_USAGE}")
         data, source = await file.read(), file.filename or ""
-    return uploaded_file(data, source, limits)
+    return await asyncio.to_thread(uploaded_file, data, source, limits)
 
 
 class _WholeForm(MultiPartParser):
@@ -216,13 +221,18 @@ def _too_large(max_bytes: int) -> ApiError:
 
 
 def word_pages(body: bytes, limits: Limits) -> WordPages:
-    """The pages of an `ExtractRequest`. Raises ApiError: 400 invalid JSON, 413 too many pages, 422 invalid content."""
-    return _pages_from_request(hashlib.sha256(body).hexdigest(), _parsed(body, ExtractRequest).pages, limits)
+    """The pages of an `ExtractRequest`.
+
+    Raises:
+        ApiError: 400 invalid JSON, 413 too many pages or words, 422 invalid content.
+    """
+    return _pages_from_request(_doc_id(body, limits), _parsed(body, ExtractRequest).pages, limits)
 
 
 def word_pages_or_text(body: bytes, limits: Limits) -> WordPages:
     """The pages of a `SummarizeRequest`; a text is laid out on pages. Raises ApiError as `word_pages`."""
-    content, doc_id = _parsed(body, SummarizeRequest), hashlib.sha256(body).hexdigest()
+    doc_id = _doc_id(body, limits)
+    content = _parsed(body, SummarizeRequest)
     if content.text is None:
         return _pages_from_request(doc_id, content.pages or [], limits)
     max_characters = limits.max_pages * LINES * COLUMNS
@@ -236,7 +246,25 @@ def word_pages_or_text(body: bytes, limits: Limits) -> WordPages:
     if not pages:
         raise failures.invalid("text: it has no word; give at least one")
     _check_page_count(len(pages), limits)
+    count = WordCount(limits)
+    for page in pages:
+        count.add(page.number, [word.text for word in page.words])
     return WordPages(doc_id, pages)
+
+
+def _doc_id(body: bytes, limits: Limits) -> str:
+    """The SHA-256 of JSON. Raises ApiError (413) when it has more values than words can have.
+
+    The parser of JSON stops all threads while it works, so its work is bounded first.
+    """
+    for character, of_word in _JSON_OF_WORD.items():
+        number, most = body.count(character), limits.max_words * of_word + _JSON_OF_PAGES
+        if number > most:
+            message = (
+                f"the body has {character.decode()} {number} times; words may have it {most} times; send fewer words"
+            )
+            raise ApiError(413, "too_large", message)
+    return hashlib.sha256(body).hexdigest()
 
 
 def _parsed(body: bytes, shape: type[Body]) -> Body:
@@ -251,6 +279,9 @@ def _parsed(body: bytes, shape: type[Body]) -> Body:
 
 def _pages_from_request(doc_id: str, pages: Sequence[PageInput], limits: Limits) -> WordPages:
     _check_page_count(len(pages), limits)
+    count = WordCount(limits)
+    for number, page in enumerate(pages, 1):
+        count.add(number, [word.text for word in page.words])
     return WordPages(doc_id, tuple(_page(doc_id, number, page) for number, page in enumerate(pages, 1)))
 
 

@@ -1,7 +1,8 @@
 """The routes below the page: sessions, tokens, owners, what is refused, pictures."""
 
+import asyncio
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from PIL import Image
+from starlette.types import Message
 
 from layoutray.cli.review import local_app
 from layoutray.review.app import add_review_page
@@ -119,3 +121,20 @@ def test_documents_are_those_of_their_owner(store: ReviewStore, client: TestClie
     assert owner.post("/review/session", json={}).json()["reviewer"] == "owner"
     assert owner.get(f"/review/documents/{number}").status_code == 200
     assert owner.get("/review/documents").json()["count"] == 1
+
+
+@pytest.mark.parametrize("method", ["PUT", "POST"])
+def test_no_body_is_read_without_a_session(client: TestClient, method: str) -> None:
+    sent: list[MutableMapping[str, Any]] = []
+
+    async def receive() -> Message:
+        raise AssertionError("the body was read")
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    path = "/review/documents/1" if method == "PUT" else "/review/documents"
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"8000000"), (b"host", b"127.0.0.1")]
+    scope = {"type": "http", "method": method, "path": path, "root_path": "", "query_string": b"", "headers": headers}
+    asyncio.run(client.app(scope, receive, send))  # pyright: ignore[reportArgumentType]
+    assert sent[0]["status"] == 401

@@ -83,7 +83,7 @@ def _ingress(settings: ServeSettings) -> Iterator[Ingress]:
         patches.setattr(serve, "get_replica_context", lambda: _FIRST)
         reader = LocalHandle(PageReader(settings.recognition))
         first = Version(settings.checkpoint, settings.model_version)
-        model = LocalHandle(ModelReplica(first, str, 1, int(settings.model_memory_mib * 2**20)))
+        model = LocalHandle(ModelReplica(first, str, 1, int(settings.model_memory_mib * 2**20), 600))
         ingress = Ingress(settings, reader, model, Registry())  # pyright: ignore[reportArgumentType]
         yield ingress
         if ingress._jobs:

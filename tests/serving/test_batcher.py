@@ -43,7 +43,7 @@ async def begun(squares: Squares, batches: int) -> None:
 
 def test_the_first_item_is_alone_and_those_that_come_meanwhile_share_batches(squares: Squares) -> None:
     async def ask() -> list[int]:
-        batcher = Batcher(squares, 3, lambda: 1)
+        batcher = Batcher(squares, lambda _: 1, 3, 100, lambda: 1)
         first = asyncio.ensure_future(batcher(1))
         await begun(squares, 1)
         others = [asyncio.ensure_future(batcher(number)) for number in (2, 3, 4, 5)]
@@ -56,7 +56,7 @@ def test_the_first_item_is_alone_and_those_that_come_meanwhile_share_batches(squ
 
 def test_items_that_come_together_share_a_batch_and_a_later_one_is_not_forgotten(squares: Squares) -> None:
     async def ask() -> list[int]:
-        batcher = Batcher(squares, 8, lambda: 1)
+        batcher = Batcher(squares, lambda _: 1, 8, 100, lambda: 1)
         release(squares, 2)
         together = await asyncio.gather(*map(batcher, (1, 2, 3)))
         return [*together, await batcher(4)]
@@ -67,7 +67,7 @@ def test_items_that_come_together_share_a_batch_and_a_later_one_is_not_forgotten
 
 def test_an_item_whose_caller_has_gone_is_not_run(squares: Squares) -> None:
     async def ask() -> int:
-        batcher = Batcher(squares, 8, lambda: 1)
+        batcher = Batcher(squares, lambda _: 1, 8, 100, lambda: 1)
         first = asyncio.ensure_future(batcher(1))
         await begun(squares, 1)
         gone, stays = (asyncio.ensure_future(batcher(number)) for number in (2, 3))
@@ -83,7 +83,7 @@ def test_an_item_whose_caller_has_gone_is_not_run(squares: Squares) -> None:
 
 def test_as_many_batches_run_at_once_as_are_allowed(squares: Squares) -> None:
     async def ask() -> list[int]:
-        batcher = Batcher(squares, 8, lambda: 2)
+        batcher = Batcher(squares, lambda _: 1, 8, 100, lambda: 2)
         asked = []
         for number in (1, 2):
             asked.append(asyncio.ensure_future(batcher(number)))
@@ -100,7 +100,7 @@ def test_as_many_batches_run_at_once_as_are_allowed(squares: Squares) -> None:
 
 def test_a_batch_that_fails_fails_alone(squares: Squares) -> None:
     async def ask() -> int:
-        batcher = Batcher(squares, 1, lambda: 1)
+        batcher = Batcher(squares, lambda _: 1, 1, 100, lambda: 1)
         release(squares, 2)
         failing, other = asyncio.ensure_future(batcher(13)), asyncio.ensure_future(batcher(2))
         with pytest.raises(ValueError, match="13"):
@@ -120,7 +120,49 @@ def test_a_batch_does_not_run_in_the_context_of_a_request() -> None:
 
     async def ask() -> int:
         name.set("of the first request")
-        return await Batcher(run, 8, lambda: 1)(7)
+        return await Batcher(run, lambda _: 1, 8, 100, lambda: 1)(7)
 
     assert asyncio.run(ask()) == 7
     assert seen == [""]
+
+
+def test_a_batch_is_cancelled_once_nobody_waits_for_it() -> None:
+    async def ask() -> int:
+        stopped: list[Sequence[int]] = []
+
+        async def run(numbers: Sequence[int]) -> Sequence[int]:
+            try:
+                await asyncio.sleep(60 if 1 in numbers else 0)
+            except asyncio.CancelledError:
+                stopped.append(numbers)
+                raise
+            return numbers
+
+        batcher = Batcher(run, lambda _: 1, 2, 100, lambda: 1)
+        gone = [asyncio.ensure_future(batcher(number)) for number in (1, 2)]
+        stays = asyncio.ensure_future(batcher(3))
+        await asyncio.sleep(0.01)
+        gone[0].cancel()
+        await asyncio.sleep(0.01)
+        assert stopped == [], "one waits still"
+        gone[1].cancel()
+        async with asyncio.timeout(30):
+            result = await stays
+        assert stopped == [[1, 2]]
+        return result
+
+    assert asyncio.run(ask()) == 3
+
+
+def test_a_costly_item_shares_no_batch_and_owners_take_turns(squares: Squares) -> None:
+    async def ask() -> list[int]:
+        batcher = Batcher(squares, float, 3, 10, lambda: 1)
+        first = asyncio.ensure_future(batcher(1, "greedy"))
+        await begun(squares, 1)
+        greedy = [asyncio.ensure_future(batcher(number, "greedy", number)) for number in (50, 4, 5)]
+        other = asyncio.ensure_future(batcher(2, "other"))
+        release(squares, 9)
+        return await asyncio.gather(first, *greedy, other)
+
+    assert asyncio.run(ask()) == [1, 2500, 16, 25, 4]
+    assert squares.batches == [[1], [2], [50], [4, 5]]

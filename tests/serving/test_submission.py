@@ -3,6 +3,8 @@
 import asyncio
 import gc
 import json
+import threading
+import time
 import warnings
 from typing import Any
 
@@ -132,3 +134,63 @@ def test_what_is_wrong_with_a_text_and_its_type_is_said_in_our_words() -> None:
     with pytest.raises(ApiError, match=r"at /v1/summarize, a text") as caught:
         received(b"A text.", "text/plain")
     assert caught.value.status == 415
+
+
+def page_of(*texts: str) -> dict[str, Any]:
+    return {"width": 100, "height": 100, "words": [{"text": text, "box": [0, 0, 5, 5]} for text in texts]}
+
+
+@pytest.mark.parametrize(
+    ("pages", "message"),
+    [
+        ([["a"] * 4, ["a"] * 5], "page 2 has 5 words; at most 4 are allowed"),
+        ([["a"] * 4, ["a"] * 4], "the document has 8 words; at most 6 are allowed"),
+        ([["a", "b" * 21]], "a word of page 1 has 21 characters; at most 20 are allowed"),
+        ([["a" * 14] * 3], "page 1 has 42 characters in its words; at most 40 are allowed"),
+        ([["a" * 13] * 3, ["a" * 11] * 2], "the document has 61 characters in its words; at most 60 are allowed"),
+    ],
+)
+def test_words_are_limited_by_page_document_and_length(pages: list[list[str]], message: str) -> None:
+    limits = Limits(max_page_words=4, max_words=6, max_word_length=20)
+    body = json.dumps({"pages": [page_of(*texts) for texts in pages]}).encode()
+    with pytest.raises(ApiError, match=message) as caught:
+        received(body, "application/json", limits)
+    assert (caught.value.status, caught.value.code) == (413, "too_large")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [b"1," * 1_000_000 + b"1", b"{}," * 1_000_000 + b"{}", b"{" + b'"k":1,' * 1_000_000 + b'"k":1}', b"[" * 9**6],
+)
+def test_json_that_is_costly_to_parse_is_refused_at_once(words: bytes) -> None:
+    body = b'{"pages": [{"width": 1, "height": 1, "words": [' + words + b"]}]}"
+    began = time.process_time()
+    with pytest.raises(ApiError, match="send fewer words") as caught:
+        submission.word_pages(body, Limits())
+    assert caught.value.status == 413
+    assert time.process_time() - began < 0.5
+
+
+def test_the_event_loop_goes_on_while_words_are_parsed() -> None:
+    body = json.dumps({"pages": [page_of("word")]}).encode()
+    seen: list[bool] = []
+
+    def parse(body: bytes, limits: Limits) -> WordPages:
+        waited = threading.Event()
+        loop.call_soon_threadsafe(waited.set)
+        seen.append(waited.wait(5))
+        return submission.word_pages(body, limits)
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body}
+
+    async def check() -> None:
+        nonlocal loop
+        loop = asyncio.get_running_loop()
+        headers = [(b"content-type", b"application/json")]
+        scope = {"type": "http", "method": "POST", "path": "/", "headers": headers}
+        await submission.receive(Request(scope, receive), Limits(), parse)
+
+    loop: asyncio.AbstractEventLoop
+    asyncio.run(check())
+    assert seen == [True]

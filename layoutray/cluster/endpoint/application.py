@@ -28,6 +28,8 @@ _LOG_FORMAT = LoggingConfig(encoding="JSON", log_level="WARNING", enable_access_
 """For the processes of Serve. The level is that of Serve's own lines."""
 _LAST_ANSWER_SECONDS = 5.0
 """A replica that is to stop finishes its requests first, and has this time beyond their limit."""
+_LATE = 2
+"""Times the limit of a document after which a batch shows that its replica hangs: its callers have gone long ago."""
 _UNBOUNDED = 10_000
 """Concurrent calls that Serve allows; `Admission` sets the real limit. Serve's own refusal lacks Retry-After."""
 
@@ -61,7 +63,7 @@ def build_app(settings: ServeSettings, registry: Registry) -> Application:
     return ingress.bind(
         settings,
         reader.bind(_limited_recognition(settings)),
-        model.bind(first, registry.fetch, settings.beams, budget),
+        model.bind(first, registry.fetch, settings.beams, budget, _LATE * settings.limits.timeout_s),
         registry,
     )
 

@@ -46,15 +46,14 @@ class Ingress:
     ) -> None:
         request_log.write_with_serve()
         _require_one()
-        metrics = Telemetry()
+        metrics, limits = Telemetry(), settings.limits
         replicas = Replicas(model)
         served = {DEFAULT: ServedVersion(replicas, registry.lookup, settings.follow_every_s, metrics)}
         for name, address in settings.models.items():
             wanted = partial(registry.find, address)
             served[name] = VersionOnDemand(name, replicas, wanted, settings.follow_every_s, metrics)
         capacity = Capacity(settings.ocr_replicas, settings.model_replicas, settings.batch_size)
-        service = Service(reader, model, served, capacity, PageCache(settings.ocr_cache_seconds), metrics)
-        limits = settings.limits
+        service = Service(reader, model, served, capacity, PageCache(settings.ocr_cache_seconds), metrics, limits)
         self._settings = settings
         self._capacity = capacity
         metrics.count_replicas(capacity)

@@ -18,6 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from layoutray.cluster import ray_internals
+from layoutray.cluster.endpoint.connections import LimitedConnection, look_at
 from layoutray.cluster.endpoint.proxy import HeaderCheck
 from layoutray.errors import InputError
 
@@ -97,6 +98,7 @@ async def listening(app: ASGIApp, address: Address) -> AsyncGenerator[None]:
     server = uvicorn.Server(
         uvicorn.Config(
             checked,
+            http=LimitedConnection,
             lifespan="off",
             log_config=None,
             access_log=False,
@@ -105,11 +107,13 @@ async def listening(app: ASGIApp, address: Address) -> AsyncGenerator[None]:
         )
     )
     task = asyncio.create_task(server.serve(sockets=address.listen()))
+    looking = asyncio.create_task(look_at(server.server_state.connections))
     try:
         yield
     finally:
         server.should_exit = True
         await task
+        looking.cancel()
 
 
 class RequestIds:

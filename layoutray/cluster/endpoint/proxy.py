@@ -9,6 +9,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from layoutray.errors import ApiError
 from layoutray.serving.failures import response
 
+MOST_HEADER_BYTES = 64 * 1024
+"""Of the address and the headers of a request."""
 _REQUEST_ID = re.compile(r"[!-~]{1,128}")
 
 
@@ -18,7 +20,9 @@ def middlewares() -> list[Middleware]:
 
 
 class HeaderCheck:
-    """ASGI middleware that refuses a request with 400 if a header is not UTF-8, or if its `X-Request-Id` is no id.
+    """ASGI middleware that refuses a request with 431 if its headers are too large, and with 400 if one is not valid.
+
+    A header is valid in UTF-8, and an `X-Request-Id` if it is an id.
 
     Serve decodes headers as UTF-8 and answers 500 if it cannot. It returns and logs `X-Request-Id` as it is.
     """
@@ -32,6 +36,9 @@ class HeaderCheck:
 
 
 def _refusal(scope: Scope) -> ApiError | None:
+    size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
+    if size + sum(len(name) + len(value) for name, value in scope["headers"]) > MOST_HEADER_BYTES:
+        return headers_too_large()
     for name, value in scope["headers"]:
         try:
             value.decode()
@@ -44,6 +51,12 @@ def _refusal(scope: Scope) -> ApiError | None:
             "ASCII without blanks; leave it out to get one"
         )
     return None
+
+
+def headers_too_large() -> ApiError:
+    """The refusal of a request."""
+    message = f"the address and the headers have more than {MOST_HEADER_BYTES} bytes; send fewer or shorter headers"
+    return ApiError(431, "too_large", message)
 
 
 def _malformed(message: str) -> ApiError:

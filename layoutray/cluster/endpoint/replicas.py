@@ -6,6 +6,7 @@ page or document.
 
 import asyncio
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ from layoutray.document import Page
 from layoutray.document.answers import Entity, Problem
 from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, Reason
+from layoutray.inference import interruption
 from layoutray.inference.extractor import Extractor
 from layoutray.inference.generation import TextGenerator
 from layoutray.serving import failures
@@ -75,14 +77,21 @@ ModelResult = BatchResult[Any] | Problem
 
 
 class ModelReplica:
-    """Runs the model on batches, one at a time."""
+    """Runs the model on batches, one at a time. A batch that is cancelled stops before its next forward pass.
 
-    def __init__(self, first: Version, fetch: Fetch, beams: int, budget: int) -> None:
+    Args:
+        budget: bytes that the weights of models that are not the default one may take.
+        deadline_s: seconds after which a batch that runs shows that the process hangs; Serve replaces it.
+    """
+
+    def __init__(self, first: Version, fetch: Fetch, beams: int, budget: int, deadline_s: float) -> None:
         write_with_serve()
         loader = Loader(gpus.assigned_device(), fetch, beams, ray_internals.free_memory)
         self._versions = LoadedVersions(first, loader, budget)
         self._one_run = threading.Lock()
         self._failed: set[Version] = set()
+        self._deadline_s = deadline_s
+        self._began = math.inf
 
     async def describe(self) -> ModelDescription:
         """The served version of the default model."""
@@ -99,11 +108,17 @@ class ModelReplica:
         """Unload other versions of a model: see `LoadedVersions.keep`."""
         await self._versions.keep(versions)
 
-    async def check_health(self) -> None:
-        """Raise if a model has failed on a document and now fails on its example too; Serve replaces the replica.
+    async def is_late(self) -> bool:
+        """Whether a batch has run for longer than the deadline."""
+        return time.monotonic() - self._began > self._deadline_s
 
-        After some errors, for example of CUDA, a process can no longer use its GPU.
+    async def check_health(self) -> None:
+        """Raise if a batch does not end, or a model has failed on a document and now fails on its example too.
+
+        Serve then replaces the replica. After some errors, for example of CUDA, a process can no longer use its GPU.
         """
+        if await self.is_late():
+            raise TimeoutError(f"a batch has not ended {self._deadline_s:g} s after its begin")
         for version in tuple(self._failed):
             if loaded := self._versions.in_memory(version):
                 await asyncio.to_thread(self._answer_example, loaded)
@@ -123,7 +138,8 @@ class ModelReplica:
         try:
             async with self._versions.use(version) as loaded:
                 run = _extract if isinstance(loaded.model, Extractor) else _generate
-                results = await asyncio.to_thread(self._run, partial(run, loaded.model), requests)
+                with interruption.interruptible():
+                    results = await asyncio.to_thread(self._run, partial(run, loaded.model), requests)
         except VersionError as error:
             message = f"the version of the model that was to answer cannot be loaded any more: {error.message}"
             return [Problem(code=failures.UNAVAILABLE, stage="model", message=message, retryable=True)] * len(requests)
@@ -135,7 +151,11 @@ class ModelReplica:
         self, model: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]
     ) -> list[BatchResult[Result] | Problem]:
         with self._one_run:
-            return _run_batch(model, items)
+            self._began = time.monotonic()
+            try:
+                return _run_batch(model, items)
+            finally:
+                self._began = math.inf
 
     def _answer_example(self, loaded: LoadedVersion) -> None:
         with self._one_run:
@@ -168,7 +188,10 @@ def _run_batch(
 ) -> list[BatchResult[Result] | Problem]:
     started = time.perf_counter()
     try:
+        interruption.check()
         results = model(items)
+    except interruption.InterruptedWorkError:
+        raise
     except Exception as error:
         if len(items) > 1:  # run them one by one, so that only the failing item fails
             return [result for item in items for result in _run_batch(model, [item])]

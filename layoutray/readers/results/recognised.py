@@ -108,13 +108,14 @@ def attempted_page(number: int | None, read: Callable[[], ResultPage]) -> Result
     return ResultPage(words=(), number=number, failure=page) if isinstance(page, DocumentError) else page
 
 
-_PROGRAM = re.compile(r"(.*?)(?:[\s,]+(v?\d.*))?", re.IGNORECASE | re.DOTALL)
+_VERSION = re.compile(r"(?<![ ,])[ ,]+(v?\d.*)", re.IGNORECASE)
 
 
 def name_and_version(program: str) -> tuple[str, str]:
     """The name and the version of a program, e.g. of `ABBYY FineReader 12`; the version begins with a digit."""
-    match = _PROGRAM.fullmatch(" ".join(program.split()))
-    return (match[1], match[2] or "") if match else (program, "")
+    program = " ".join(program.split())
+    match = _VERSION.search(program)
+    return (program[: match.start()], match[1]) if match else (program, "")
 
 
 PagesOf = Callable[[bytes, str], Sequence[ResultPage]]

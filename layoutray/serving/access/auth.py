@@ -202,11 +202,14 @@ class Call:
 
 @asynccontextmanager
 async def returned_on_failure(caller: Caller) -> AsyncGenerator[None]:
-    """Take back the count of pages when the `with` block fails with a status from 500."""
+    """Take back the count of pages when the `with` block fails with a status from 500, but not after a timeout.
+
+    What has timed out was computed for a part at least. Otherwise who sends what takes too long would never pay.
+    """
     try:
         yield
     except ApiError as failure:
-        if failure.status >= 500:
+        if failure.status >= 500 and failure.status != 504:
             await caller.return_pages()
         raise
 

@@ -14,8 +14,7 @@ when it is opened; until then its key is its address.
 import json
 import secrets
 import time
-from collections.abc import Callable, Collection, Generator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +22,7 @@ from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, 
 from yarl import URL
 
 from layoutray.errors import InputError, MissingDependencyError
-from layoutray.serving.jobs.records import DifferentSubmissionError, NoRoomError, Submission, WaitingDocument
+from layoutray.serving.jobs.records import DifferentSubmissionError, Job, NoRoomError, Submission, WaitingDocument
 from layoutray.serving.jobs.schema import DocumentCounts, JobResponse, PageCounts
 from layoutray.serving.jobs.tables import (
     DELIVERIES,
@@ -39,14 +38,6 @@ from layoutray.store.database import Database, DatabaseError, open_database
 
 _ROWS_AT_ONCE = 100
 _WAITS = DOCUMENTS.c.state == "waiting"
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A job as it is shown, and whose it is."""
-
-    owner: str
-    shown: JobResponse
 
 
 class Ledger:
@@ -125,7 +116,7 @@ class Ledger:
         """Accept a job: all of its files, or none. Returns its id, and whether it is new.
 
         Args:
-            most: documents of all jobs that may wait.
+            most: documents of all jobs of the owner that may wait.
 
         Raises:
             DifferentSubmissionError: see `find`.
@@ -134,7 +125,8 @@ class Ledger:
         with self.database.transaction() as connection:
             if found := _submitted(connection, submission):
                 return found, False
-            waiting = connection.scalar(_count(_WAITS)) or 0
+            own = _count(_WAITS, JOBS.c.owner == submission.owner).join(JOBS)
+            waiting = connection.scalar(own) or 0
             if waiting + len(submission.files) > most:
                 raise NoRoomError(waiting)
             job = secrets.token_hex(16)
@@ -183,15 +175,20 @@ class Ledger:
         )
         return Job(about.owner, shown)
 
-    def next(self, started: Collection[int]) -> WaitingDocument | None:
-        """The next document to open, or if all are open to answer, except those with the numbers `started`."""
+    def owners(self) -> Sequence[str]:
+        """The owners of jobs that have not ended, the one with the oldest job first."""
+        oldest = select(JOBS.c.owner).where(JOBS.c.ended.is_(None)).group_by(JOBS.c.owner)
+        return [row["owner"] for row in self.database.rows(oldest.order_by(func.min(JOBS.c.created)))]
+
+    def next(self, started: Collection[int], owner: str) -> WaitingDocument | None:
+        """The owner's next document to open, or if all are open to answer, except those with the numbers `started`."""
         for unopened in (True, False):
-            for number in self._in_order(unopened):
+            for number in self._in_order(unopened, owner):
                 if number not in started:
                     return self._waiting(number)
         return None
 
-    def _in_order(self, unopened: bool) -> Generator[int]:
+    def _in_order(self, unopened: bool, owner: str) -> Generator[int]:
         """Numbers of the documents that wait. One with the content of an earlier one waits for it, then has its pages.
 
         Contents are compared here, because a database without recent statistics may compare all with all.
@@ -199,6 +196,7 @@ class Ledger:
         contents: set[tuple[str, str]] = set()
         number = 0
         in_order = select(DOCUMENTS.c.number, DOCUMENTS.c.job, DOCUMENTS.c.content).order_by(DOCUMENTS.c.number)
+        in_order = in_order.join_from(DOCUMENTS, JOBS).where(JOBS.c.owner == owner)
         in_order = in_order.where(_WAITS, DOCUMENTS.c.pages.is_(None) == unopened).limit(_ROWS_AT_ONCE)
         while rows := self.database.rows(in_order.where(DOCUMENTS.c.number > number)):
             for row in rows:

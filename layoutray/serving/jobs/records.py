@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from layoutray.serving.jobs.schema import JobResponse
+
 
 @dataclass(frozen=True, slots=True)
 class JobFile:
@@ -72,15 +74,23 @@ class WaitingDocument:
     options: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as it is shown, and whose it is."""
+
+    owner: str
+    shown: JobResponse
+
+
 class DifferentSubmissionError(Exception):
     """The owner has used this idempotency key for other files or options."""
 
 
 class NoRoomError(Exception):
-    """Too many documents wait.
+    """Too many documents of an owner wait.
 
     Attributes:
-        waiting: documents of all jobs.
+        waiting: documents of all jobs of the owner.
     """
 
     def __init__(self, waiting: int) -> None:

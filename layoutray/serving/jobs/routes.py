@@ -16,11 +16,11 @@ from layoutray.serving.access.auth import Access, Caller
 from layoutray.serving.answerer import DEFAULT
 from layoutray.serving.failures import in_database, within
 from layoutray.serving.jobs import schema
-from layoutray.serving.jobs.ledger import Job, Ledger
+from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.jobs.page_ledger import page_results
 from layoutray.serving.jobs.prefixes import Prefixes
 from layoutray.serving.jobs.receivers import Receivers
-from layoutray.serving.jobs.records import DifferentSubmissionError, NoRoomError, Submission
+from layoutray.serving.jobs.records import DifferentSubmissionError, Job, NoRoomError, Submission
 from layoutray.serving.jobs.runner import JobRunner
 from layoutray.serving.jobs.schema import (
     JobResponse,
@@ -119,7 +119,7 @@ class JobRoutes:
         wanted = Submission(owner=caller.name, options=options, idempotency_key=idempotency_key)
         async with within(self._limits.timeout_s, "the job", "send fewer files or try again later"):
             await self._runner.require_model(model or DEFAULT, fields)
-            with self._uploads.enter():
+            with self._uploads.enter(caller.name):
                 async with submission.receive_job(request, self._limits, wanted) as received:
                     job, new = await self._add(received)
         self._runner.hint()
@@ -145,8 +145,8 @@ class JobRoutes:
             raise ApiError(409, "idempotency_conflict", message, retryable=False) from error
         except NoRoomError as error:
             message = (
-                f"{error.waiting} documents of jobs wait; with these {len(wanted.files)} they would be more than the "
-                f"allowed {most}; try again later"
+                f"{error.waiting} documents of your jobs wait; with these {len(wanted.files)} they would be more than "
+                f"the allowed {most}; try again later"
             )
             raise ApiError(503, "overloaded", message, retryable=True) from error
 

@@ -13,6 +13,7 @@ from layoutray.serving.access.audit import AuditRecord
 from layoutray.serving.access.auth import Access
 from layoutray.serving.answerer import DEFAULT, Answerer, named
 from layoutray.serving.failures import within
+from layoutray.serving.fair import FairShares
 from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.jobs.ledger_loop import LedgerLoop
 from layoutray.serving.jobs.page_ledger import PagesOfDocument
@@ -26,12 +27,16 @@ MOST_STARTS = 8
 
 _PATH = "/v1/jobs"
 _SWEEP_SECONDS = 60.0
+_TYPICAL_SECONDS = 1.0
+"""What a document counts in the share of its owner until its time is known."""
 _WAIT_SECONDS = 2.0
 """Before a document is tried again, times the number of its starts."""
 
 
 class JobRunner(LedgerLoop[WaitingDocument]):
-    """Processes documents that wait in the ledger. Opens all documents first, so that page counts are known early.
+    """Processes documents that wait in the ledger, in fair order over owners (see `fair`).
+
+    Opens all documents of an owner first, so that page counts are known early.
 
     Args:
         at_once: gives the number of documents that may be in progress.
@@ -49,6 +54,7 @@ class JobRunner(LedgerLoop[WaitingDocument]):
         self._audit = access.audit
         self._limits = limits
         self._swept = 0.0
+        self._shares = FairShares()
 
     async def require_model(self, name: str, fields: str) -> None:
         """Raise ApiError (404) when there is no model of this name, and 422 when it does not answer these fields.
@@ -67,9 +73,20 @@ class JobRunner(LedgerLoop[WaitingDocument]):
         if time.monotonic() - self._swept > _SWEEP_SECONDS:
             self._swept = time.monotonic()
             self._ledger.delete_ended(self._limits.keep_jobs_s)
-        return self._ledger.next(started)
+        for owner in self._shares.order(self._ledger.owners()):
+            if found := self._ledger.next(started, owner):
+                self._shares.begin(owner, _TYPICAL_SECONDS)
+                return found
+        return None
 
     async def process(self, item: WaitingDocument) -> None:
+        began = time.monotonic()
+        try:
+            await self._process(item)
+        finally:
+            self._shares.charge(item.owner, time.monotonic() - began - _TYPICAL_SECONDS)
+
+    async def _process(self, item: WaitingDocument) -> None:
         await asyncio.to_thread(self._ledger.start, item)
         with suppress(ApiError), self._audit.record(item.owner, _PATH) as record:
             record.document, record.pages = item.content, item.pages or 0
@@ -88,7 +105,7 @@ class JobRunner(LedgerLoop[WaitingDocument]):
             file = await asyncio.to_thread(read_document, document, self._limits.max_upload_bytes)
             record.document = file.doc_id
             if document.pages is None:
-                record.pages = await self._service.count_pages(file)
+                record.pages = await self._service.count_pages(file, document.owner)
                 await self._open(document, record.pages, file.doc_id)
                 return "opened"
             model = (await self._service.model(document.options.get("model", DEFAULT))).asking(
@@ -96,13 +113,17 @@ class JobRunner(LedgerLoop[WaitingDocument]):
             )
             record.model, record.model_version = model.model_id, model.model_version
             file = replace(file, known=PagesOfDocument(self._ledger.database, document, model))
-            answered = await self._service.answer(file, model)
+            answered = await self._service.answer(file, model, owner=document.owner)
             answer = answered.with_words() if document.options["words"] else answered.response
         # A page may have failed for a reason that passes, for example because its reader was killed.
         if any(problem.retryable for problem in answer.errors) and _has_starts_left(document):
             return await self._later(document)
-        result = {"answer": answer.model_dump(mode="json", exclude_none=True)}
-        stored = await asyncio.to_thread(self._ledger.finish, document, "answered", result)
+
+        def finish() -> bool:
+            result = {"answer": answer.model_dump(mode="json", exclude_none=True)}
+            return self._ledger.finish(document, "answered", result)
+
+        stored = await asyncio.to_thread(finish)
         return answer.status if stored else "not_wanted"
 
     async def _open(self, document: WaitingDocument, pages: int, content: str) -> None:
@@ -121,7 +142,7 @@ class JobRunner(LedgerLoop[WaitingDocument]):
             await self._later(document)
             return
         stored = await asyncio.to_thread(self._ledger.finish, document, "failed", failure.body())
-        if stored and failure.status >= 500:
+        if stored and failure.status >= 500 and failure.status != 504:  # see `returned_on_failure`
             caller = await self._guard.holder(document.owner, document.pages or 0)
             await caller.return_pages()
 

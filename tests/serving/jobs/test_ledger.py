@@ -51,7 +51,7 @@ def num_waiting(ledger: Ledger) -> int:
 
 
 def taken(ledger: Ledger) -> WaitingDocument:
-    document = ledger.next(())
+    document = ledger.next((), "acme")
     assert document is not None
     return document
 
@@ -74,7 +74,7 @@ def test_documents_are_opened_first_then_answered_and_their_content_goes(ledger:
     assert (found.pages.done, found.pages.left, found.documents.answered) == (2, 3, 1)
     assert ledger.finish(taken(ledger), "failed", {"error": 2})
     assert status(ledger, job).state == "done"
-    assert ledger.next(()) is None
+    assert ledger.next((), "acme") is None
     assert [(line["number"], line["file"], line["state"]) for line in results(ledger, job)] == [
         (1, "0.png", "answered"),
         (2, "1.png", "failed"),
@@ -120,13 +120,13 @@ def test_a_job_is_accepted_whole_or_not_at_all(ledger: Ledger) -> None:
     with pytest.raises(OSError, match="gone"):
         ledger.add(Submission(owner="acme", options={}, idempotency_key="order 1", files=files), MOST)
     assert num_waiting(ledger) == 0
-    assert ledger.next(()) is None
+    assert ledger.next((), "acme") is None
 
 
 def test_nothing_is_left_of_a_deleted_job(ledger: Ledger, place: LedgerPlace) -> None:
     job = added(ledger, b"content of a deleted file" * 1000, b"other")
     waiting, _ = taken(ledger), ledger.finish(taken(ledger), "answered", {"answer": "words of a deleted file" * 1000})
-    other = ledger.next([waiting.number])
+    other = ledger.next([waiting.number], "acme")
     assert other is not None
     assert ledger.delete(job)
     assert not ledger.delete(job)
@@ -138,7 +138,7 @@ def test_nothing_is_left_of_a_deleted_job(ledger: Ledger, place: LedgerPlace) ->
 
 def test_cancelling_keeps_results_and_ends_the_job(ledger: Ledger) -> None:
     job, ended = added(ledger, b"first", b"second"), added(ledger, b"third")
-    first, second = taken(ledger), ledger.next([taken(ledger).number])
+    first, second = taken(ledger), ledger.next([taken(ledger).number], "acme")
     assert second is not None
     assert ledger.finish(first, "answered", {"answer": 1})
     for _ in range(2):
@@ -225,10 +225,10 @@ def test_an_object_with_the_content_of_another_waits_for_it(
     for content in ("same", "same", "other"):
         ledger.opened(taken(ledger), 1, content)
     first = taken(ledger)
-    other = ledger.next([first.number])
+    other = ledger.next([first.number], "acme")
     assert other is not None
     assert other.address == "s3://scans/c"
-    assert ledger.next([first.number, other.number]) is None
+    assert ledger.next([first.number, other.number], "acme") is None
     ledger.finish(first, "answered", {})
     assert taken(ledger).address == "s3://scans/b"
 

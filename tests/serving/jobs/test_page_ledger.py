@@ -43,10 +43,10 @@ def opened(ledger: Ledger, *addresses: str) -> WaitingDocument:
     files = [JobFile(one, one, None) for one in addresses]
     ledger.add(Submission(owner="acme", options={}, files=files), 100)
     for _ in addresses:
-        document = ledger.next(())
+        document = ledger.next((), "acme")
         assert document is not None
         ledger.opened(document, 3, "same")
-    first = ledger.next(())
+    first = ledger.next((), "acme")
     assert first is not None
     return first
 
@@ -142,7 +142,7 @@ def test_words_of_pages_are_forgotten_when_no_document_with_them_waits(ledger: L
     first = opened(ledger, "s3://b/a", "s3://b/b")
     put(ledger, first, 1, outcome(), model("v1", writes=True))
     ledger.finish(first, "answered", {})
-    second = ledger.next(())
+    second = ledger.next((), "acme")
     assert second is not None
     assert get(ledger, second, 1) == outcome(), "equal pages are answered once"
     put(

@@ -60,11 +60,11 @@ def sent(client: TestClient, prefix: Any, **more: Any) -> Any:
 def test_a_prefix_is_a_job_of_its_objects_which_are_not_read_yet(client: TestClient, ledger: Ledger) -> None:
     response = sent(client, "s3://inbox/in/")
     assert (response.status_code, response.json()["files"], response.json()["unopened"]) == (202, 2, 2)
-    document = ledger.next(())
+    document = ledger.next((), "")
     assert document is not None
     assert (document.address, document.name, document.data) == ("s3://inbox/in/a.png", "s3://inbox/in/a.png", b"")
     ledger.finish(document, "failed", {})
-    second = ledger.next(())
+    second = ledger.next((), "")
     assert second is not None
     assert second.address == "s3://inbox/in/b/%C3%A4%201.png"
 
@@ -117,7 +117,9 @@ def test_a_prefix_that_the_operator_does_not_allow_is_refused(client: TestClient
 
 
 @pytest.mark.usefixtures("bucket")
-@pytest.mark.parametrize("prefix", [*NO_FOLDERS.split(), "s3://inbox/in/a b", "s3://inbox/in/\u0000"])
+@pytest.mark.parametrize(
+    "prefix", [*NO_FOLDERS.split(), "s3://inbox/in/a b", "s3://inbox/in/\u0000", "s3://inbox/in/%00"]
+)
 def test_a_prefix_that_is_no_address_of_a_folder_is_refused(client: TestClient, prefix: str) -> None:
     assert "must be an address s3://BUCKET/PATH" in refused(sent(client, prefix), 422, "invalid_request")
 
@@ -133,7 +135,7 @@ def test_a_prefix_with_too_many_objects_is_refused_after_a_part_of_its_listing(l
         client = job_client(ledger, LIMITS, prefixes=[prefix])
         message = refused(sent(client, prefix), 413, "too_large")
     assert "more than the allowed 20 objects" in message
-    assert ledger.next(()) is None
+    assert ledger.next((), "") is None
 
 
 def test_a_bucket_that_cannot_be_listed_is_unavailable(ledger: Ledger) -> None:
@@ -173,7 +175,7 @@ def test_a_webhook_of_a_host_that_is_not_allowed_makes_no_job(client: TestClient
         refused(client.post("/v1/jobs", json={"prefix": "s3://inbox/in", "webhook": url}), 422, "invalid_request")
     two = {"webhook": ["https://hooks.example.com/1", "https://hooks.example.com/2"]}
     refused(client.post("/v1/jobs", files=[("file", ("a", b"x"))], data=two), 400, "malformed_request")
-    assert ledger.next(()) is None
+    assert ledger.next((), "") is None
 
 
 def test_the_webhook_of_a_job_is_shown_with_its_history(client: TestClient) -> None:
@@ -218,7 +220,7 @@ def test_an_upload_to_a_full_disk_is_refused_and_accepted_once_there_is_room(
     files = [("file", ("a.png", os.urandom(2**21)))]
     disk.fill()
     full(client.post("/v1/jobs", files=files))
-    assert ledger.next(()) is None
+    assert ledger.next((), "") is None
     disk.make_room()
     assert client.post("/v1/jobs", files=files).status_code == 202
 
@@ -288,4 +290,5 @@ def test_jobs_that_are_submitted_together_keep_the_limit_of_waiting_documents(le
     assert sorted(response.status_code for response in responses) == [202, 202, 503, 503]
     for response in responses:
         if response.status_code == 503:
-            assert "16 documents of jobs wait; with these 8 they would be more than the allowed 20" in response.text
+            message = "16 documents of your jobs wait; with these 8 they would be more than the allowed 20"
+            assert message in response.text

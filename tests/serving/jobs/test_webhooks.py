@@ -43,7 +43,7 @@ def ended(ledger: Ledger, url: str, owner: str = "acme") -> str:
     """A job with a webhook, whose only document is answered."""
     file = JobFile("secretname.png", "hash", lambda: b"secretcontent")
     job, _ = ledger.add(Submission(owner=owner, options={}, webhook=url, files=[file]), 100)
-    document = ledger.next(())
+    document = ledger.next((), owner)
     assert document is not None
     ledger.finish(document, "answered", {"answer": "secretanswer"})
     return job
