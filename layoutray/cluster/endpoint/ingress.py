@@ -15,7 +15,7 @@ from layoutray.cluster.endpoint.listener import Address, listening
 from layoutray.cluster.endpoint.page_reader import PageReader
 from layoutray.cluster.endpoint.replicas import ModelReplica
 from layoutray.cluster.endpoint.scaling import application_status
-from layoutray.cluster.endpoint.service import Service
+from layoutray.cluster.endpoint.service import Handles, Service
 from layoutray.cluster.endpoint.versions import Registry, Replicas, ServedVersion, VersionOnDemand
 from layoutray.errors import InputError
 from layoutray.review.local_only import LocalOnly
@@ -53,7 +53,9 @@ class Ingress:
             wanted = partial(registry.find, address)
             served[name] = VersionOnDemand(name, replicas, wanted, settings.follow_every_s, metrics)
         capacity = Capacity(settings.ocr_replicas, settings.model_replicas, settings.batch_size)
-        service = Service(reader, model, served, capacity, PageCache(settings.ocr_cache_seconds), metrics, limits)
+        service = Service(
+            Handles(reader, model), served, capacity, PageCache(settings.ocr_cache_seconds), metrics, limits
+        )
         self._settings = settings
         self._capacity = capacity
         metrics.count_replicas(capacity)

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -38,6 +38,14 @@ _WORDS = 1000
 """Words of a page: batches of several pages have at most these for each page."""
 
 
+@dataclass(frozen=True, slots=True)
+class Handles:
+    """The handles of the page readers and of the model replicas."""
+
+    reader: DeploymentHandle
+    model: DeploymentHandle
+
+
 class Service:
     """Answers documents through the handles of the page readers and of the model replicas.
 
@@ -51,16 +59,15 @@ class Service:
 
     def __init__(
         self,
-        reader: DeploymentHandle,
-        model: DeploymentHandle,
+        handles: Handles,
         served: Mapping[str, ServedVersion],
         capacity: Capacity,
         kept: PageCache,
         telemetry: Telemetry,
         limits: Limits,
     ) -> None:
-        self._reader = reader
-        self._model = model
+        self._reader = handles.reader
+        self._model = handles.model
         self._served = served
         self._capacity = capacity
         self._kept = kept
