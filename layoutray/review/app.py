@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 from layoutray.errors import ApiError, DocumentError
 from layoutray.review.document_routes import DocumentRoutes
 from layoutray.review.queue_routes import Answer, QueueRoutes
-from layoutray.review.sessions import COOKIE, SESSION_PATH, SessionRoutes, Sessions
+from layoutray.review.sessions import SESSION_PATH, SessionRoutes, Sessions
 from layoutray.review.store import ReviewStore
 from layoutray.store.database import DatabaseError
 
@@ -85,7 +85,7 @@ async def _guarded(
         return _response(ApiError(413, "too_large", message))
     if request.method in ("POST", "PUT") and not signs_in:
         try:
-            await sessions.of(request.cookies.get(COOKIE, ""), None)
+            await sessions.found(request)
         except ApiError as error:
             return _response(error)
     response = await following(request)

@@ -111,18 +111,21 @@ class Sessions:
         Raises:
             ApiError: 401 without a session; 403 when the token is wrong; 429 when the key may send no request now.
         """
-        cookie, token = request.cookies.get(COOKIE, ""), request.headers.get(TOKEN_HEADER, "")
-        statement = "SELECT * FROM sessions WHERE cookie = ? AND ends > ?"
-        rows = await run_in_threadpool(self._database.rows, statement, _hash(cookie), time.time())
-        visitor = Visitor(rows[0]["owner"], bool(rows[0]["sees_all"])) if rows else Visitor()
-        if not rows or not await self.authenticator.admit(visitor, request.url.path):
-            raise ApiError(401, "no_session", "there is no session, or it has ended; sign in")
-        session = Session(visitor, rows[0]["reviewer"], rows[0]["token"])
+        session, token = await self.found(request), request.headers.get(TOKEN_HEADER, "")
+        if not await self.authenticator.admit(session.visitor, request.url.path):
+            raise _no_session()
         if changes and not hmac.compare_digest(token.encode(), session.token.encode()):
             raise ApiError(
                 403, "wrong_token", f"the header {TOKEN_HEADER} is not that of the session; load the page again"
             )
         return session
+
+    async def found(self, request: Request) -> Session:
+        """The session of a request, which does not count. Raises ApiError (401) without one."""
+        statement, cookie = "SELECT * FROM sessions WHERE cookie = ? AND ends > ?", request.cookies.get(COOKIE, "")
+        for row in await run_in_threadpool(self._database.rows, statement, _hash(cookie), time.time()):
+            return Session(Visitor(row["owner"], bool(row["sees_all"])), row["reviewer"], row["token"])
+        raise _no_session()
 
     async def end(self, cookie: str) -> None:
         await run_in_threadpool(self._delete, _hash(cookie))
@@ -196,3 +199,7 @@ class SessionRoutes:
 
 def _hash(cookie: str) -> str:
     return hashlib.sha256(cookie.encode()).hexdigest()
+
+
+def _no_session() -> ApiError:
+    return ApiError(401, "no_session", "there is no session, or it has ended; sign in")
