@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from typing import Any
@@ -137,7 +137,7 @@ def _placed(text: str, sides: tuple[float, float, float, float]) -> Iterator[Wor
 
 
 @contextmanager
-def _at_most(seconds: float) -> Iterator[None]:
+def _at_most(seconds: float) -> Generator[None]:
     def stop(*_: object) -> None:
         raise TimeoutError(f"more than {seconds:.0f} s")
 
