@@ -1,6 +1,6 @@
 """How common pairs of letters are in the languages of the package `wordfreq`, and which texts the measure refuses.
 
-The words and frequencies are by Robyn Speer and others, CC BY-SA 4.0 (https://pypi.org/project/wordfreq/).
+The words and frequencies are by Robyn Speer and others, CC BY-SA 4.0.
 """
 
 import string

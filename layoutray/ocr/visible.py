@@ -72,8 +72,8 @@ class Ink:
     def is_low(self, boxes: Sequence[Box]) -> list[bool]:
         """Whether each box is no higher, or no wider, than a dot."""
         sides = _sides(boxes)
-        low = (sides[:, 2:] - sides[:, :2]) * self._size < _LEAST_HEIGHT
-        return np.any(low, axis=1).tolist()
+        low = ((sides[:, 2:] - sides[:, :2]) * self._size < _LEAST_HEIGHT).any(axis=1)
+        return np.asarray(low).tolist()
 
 
 def painted(
@@ -135,7 +135,7 @@ def _has_edge(edges: NDArray[np.bool_], sides: NDArray[np.float64]) -> NDArray[n
     height, width = edges.shape
     rows = (sides[:, 1:2] + (sides[:, 3:] - sides[:, 1:2]) * _POINTS[0]) * height
     columns = (sides[:, :1] + (sides[:, 2:3] - sides[:, :1]) * _POINTS[1]) * width
-    found = np.asarray(edges[rows.astype(int), columns.astype(int)].any(axis=1))
+    found = np.asarray(edges[rows.astype(int), columns.astype(int)].any(axis=1), dtype=np.bool_)
     for number in np.flatnonzero(~found):
         x0, y0, x1, y1 = sides[number].tolist()
         top, left = max(int(y0 * height) - 1, 0), max(int(x0 * width) - 1, 0)

@@ -49,7 +49,7 @@ class _Unreadable:
     def __init__(self, reason: Reason) -> None:
         self._error = error_of(DocumentError(reason, "why", stage="open"))
 
-    async def count_pages(self, _: object) -> int:
+    async def count_pages(self, *_: object) -> int:
         raise self._error
 
 
