@@ -49,5 +49,5 @@ def write(folder: Path, tasks: Sequence[dict[str, Any]], name: str = "project-1.
     return folder
 
 
-def read_back(folder: Path, tasks: Sequence[dict[str, Any]]) -> Truth:
-    return only(load("label_studio"), write(folder, tasks))
+def read_back(folder: Path, tasks: Sequence[dict[str, Any]], pictures: Sequence[str] = ()) -> Truth:
+    return only(load("label_studio", pictures=pictures), write(folder, tasks))

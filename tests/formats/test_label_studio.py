@@ -79,7 +79,7 @@ def test_a_real_form_comes_back(tmp_path: Path, data_root: Path) -> None:
     forms = [reader.read(item).pages[0] for item in list(reader.discover(str(data_root / "funsd")))[:3]]
     tasks = submitted(exported(forms))
     for number, form in enumerate(forms):
-        truth = read_back(tmp_path / str(number), tasks[number : number + 1])
+        truth = read_back(tmp_path / str(number), tasks[number : number + 1], [str(data_root)])
         (back,) = truth.pages
         assert bits(back) == bits(form)
         boxes = [Box(*map(float, box)) for box in np.frombuffer(bits(form), np.float32).reshape(-1, 4)]

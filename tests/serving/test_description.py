@@ -21,6 +21,7 @@ pytestmark = pytest.mark.ocr
 SETTINGS = """
 [checks]
 positive_data_acceptance.expected-statuses = ["2xx", 404, 409, 413, 415, 422]
+negative_data_rejection.expected-statuses = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429]
 
 [[operations]]
 include-path = "/v1/jobs"
