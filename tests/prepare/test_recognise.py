@@ -269,7 +269,8 @@ def test_ocr_words_get_the_tags_of_their_own_page(tmp_path: Path) -> None:
     signed = dataclasses.replace(
         seen[1], words=tuple(dataclasses.replace(one, tag="B-closing") for one in seen[1].words)
     )
-    (reference,) = load("label_studio").discover(str(write(tmp_path / "project", submitted(exported([signed])))))
+    reader = load("label_studio", pictures=[str(tmp_path)])
+    (reference,) = reader.discover(str(write(tmp_path / "project", submitted(exported([signed])))))
     with make_word_source("label_studio", "ocr", SETTINGS) as words:
         found = make_plan(
             [open_document(words, reference)], IngestRecipe(reader="label_studio", dev_share=0), set_splits=()
