@@ -19,7 +19,7 @@ from tests.cluster.running_endpoint import serving
 if TYPE_CHECKING:
     from tests.cluster.shared_ray import SharedRay
 
-_SCOPES: dict[str, list[Scope]] = {"honest": ["extract", "jobs"], "hostile": ["extract", "jobs", "review"]}
+_SCOPES: dict[str, list[Scope]] = {"honest": ["extract", "jobs", "metrics"], "hostile": ["extract", "jobs", "review"]}
 
 
 @dataclass(frozen=True)
