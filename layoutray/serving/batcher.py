@@ -21,7 +21,8 @@ class Batcher(Generic[Item, Result]):
         cost: of an item.
         most: items of a batch.
         most_cost: of a batch of several items.
-        at_once: gives the number of batches that may run at the same time.
+        at_once: gives the number of batches that may run at the same time. Together they cost at most `most_cost` for
+            each, so that the next item waits for one large item rather than for several.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Batcher(Generic[Item, Result]):
         self._at_once = at_once
         self._waiting = FairQueue[tuple[Item, asyncio.Future[Result]]]()
         self._running: set[asyncio.Task[None] | None] = set()
+        self._running_cost = 0.0
 
     async def __call__(self, item: Item, owner: str = "", document: Hashable = None) -> Result:
         """The result of an item. Raises the exception of its batch. An item whose caller is cancelled is not run."""
@@ -51,9 +53,12 @@ class Batcher(Generic[Item, Result]):
         return await result
 
     async def _run_batches(self) -> None:
-        """Run batches until nothing waits."""
+        """Run batches until nothing waits that may run."""
         while batch := self._next():
+            cost = sum(self._cost(item) for item, _ in batch)
+            self._running_cost += cost
             await self._run_batch(batch)
+            self._running_cost -= cost
         self._running.discard(asyncio.current_task())  # at once: the next item needs another task
 
     async def _run_batch(self, batch: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
@@ -78,11 +83,11 @@ class Batcher(Generic[Item, Result]):
 
     def _next(self) -> list[tuple[Item, asyncio.Future[Result]]]:
         batch: list[tuple[Item, asyncio.Future[Result]]] = []
-        left = self._most_cost
-        while len(batch) < self._most and (found := self._waiting.pop(self._cost_of, left if batch else math.inf)):
+        left = self._at_once() * self._most_cost - self._running_cost if self._running_cost else math.inf
+        while len(batch) < self._most and (found := self._waiting.pop(self._cost_of, left)):
             if not found[1][1].done():
                 batch.append(found[1])
-                left -= self._cost(found[1][0])
+                left = min(left, self._most_cost) - self._cost(found[1][0])
         return batch
 
     def _cost_of(self, waiting: tuple[Item, asyncio.Future[Result]]) -> float:

@@ -54,6 +54,20 @@ def test_the_first_item_is_alone_and_those_that_come_meanwhile_share_batches(squ
     assert squares.batches == [[1], [2, 3, 4], [5]]
 
 
+def test_batches_at_the_same_time_cost_no_more_than_they_may_unless_one_runs_alone(squares: Squares) -> None:
+    async def ask() -> list[int]:
+        batcher = Batcher(squares, float, 8, 5, lambda: 2)
+        asked = [asyncio.ensure_future(batcher(number)) for number in (9, 7, 2, 1)]
+        await begun(squares, 1)
+        await asyncio.sleep(0.01)
+        assert squares.batches == [[9]]
+        release(squares, 3)
+        return await asyncio.gather(*asked)
+
+    assert asyncio.run(ask()) == [81, 49, 4, 1]
+    assert squares.batches == [[9], [7], [2, 1]]
+
+
 def test_items_that_come_together_share_a_batch_and_a_later_one_is_not_forgotten(squares: Squares) -> None:
     async def ask() -> list[int]:
         batcher = Batcher(squares, lambda _: 1, 8, 100, lambda: 1)

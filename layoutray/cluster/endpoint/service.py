@@ -34,8 +34,9 @@ _PageStep = Callable[[Page, float, float], Coroutine[Any, Any, Outcome]]
 _Flow = tuple[str, Hashable]
 """The owner of a document, and the document among those of the owner."""
 _Read = TypeVar("_Read")
-_WORDS = 1000
-"""Words of a page: batches of several pages have at most these for each page."""
+_WORDS = 300
+"""Words of a usual page. Batches of several pages have at most these for each page, so that nobody waits for many large
+pages of others."""
 
 
 @dataclass(frozen=True, slots=True)
