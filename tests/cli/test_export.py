@@ -83,7 +83,17 @@ def test_pages_come_back_as_people_left_them_and_can_be_trained_on(tmp_path: Pat
     back[1]["annotations"][0]["was_cancelled"] = True
     write(tmp_path / "project", back)
     assert (
-        ingest.main(["ingest-label-studio", str(tmp_path / "project"), str(tmp_path / "back"), "--set", "dev_share=0"])
+        ingest.main(
+            [
+                "ingest-label-studio",
+                str(tmp_path / "project"),
+                str(tmp_path / "back"),
+                "--set",
+                "dev_share=0",
+                "--set",
+                f'pictures=["{tmp_path}"]',
+            ]
+        )
         == 0
     )
     manifest = json.loads((tmp_path / "back/manifest.json").read_text())
