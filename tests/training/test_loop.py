@@ -120,7 +120,7 @@ def test_a_tiny_model_learns_its_pages_by_heart(tmp_path: Path) -> None:
     settings = recipe("entities", model=NO_DROPOUT, steps=120, learning_rate=5e-3, warmup_steps=10)
     made = pages(6)
     copies = [
-        dataclasses.replace(page, split="dev", doc_id=f"copy of {page.doc_id}", source=f"copy of {page.source}")
+        dataclasses.replace(page, split="dev", doc_id=f"copy-of-{page.doc_id}", source=f"copy of {page.source}")
         for page in made
     ]
     series = alone(job(tmp_path, settings, [*made, *copies]))
