@@ -1,6 +1,5 @@
 """The routes below the page: sessions, tokens, owners, what is refused, pictures."""
 
-import asyncio
 import io
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from anyio.from_thread import start_blocking_portal
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from PIL import Image
@@ -136,5 +136,6 @@ def test_no_body_is_read_without_a_session(client: TestClient, method: str) -> N
     path = "/review/documents/1" if method == "PUT" else "/review/documents"
     headers = [(b"content-type", b"application/json"), (b"content-length", b"8000000"), (b"host", b"127.0.0.1")]
     scope = {"type": "http", "method": method, "path": path, "root_path": "", "query_string": b"", "headers": headers}
-    asyncio.run(client.app(scope, receive, send))  # pyright: ignore[reportArgumentType]
+    with start_blocking_portal() as portal:  # the browser of other tests has a loop in this thread
+        portal.call(client.app, scope, receive, send)
     assert sent[0]["status"] == 401
