@@ -52,23 +52,10 @@ def rows(folder: Path) -> list[Page]:
 @pytest.mark.ray
 @pytest.mark.usefixtures("cluster")
 def test_pages_come_back_as_people_left_them_and_can_be_trained_on(tmp_path: Path) -> None:
-    assert (
-        ingest.main(["ingest-funsd", str(forms(tmp_path / "funsd")), str(tmp_path / "sent"), "--set", "dev_share=0"])
-        == 0
-    )
-    assert (
-        label_studio.main(
-            [
-                str(tmp_path / "sent"),
-                str(tmp_path / "tasks"),
-                "--labels",
-                "question",
-                "--root",
-                str(tmp_path),
-            ]
-        )
-        == 0
-    )
+    sent_from, all_train = str(forms(tmp_path / "funsd")), ["--set", "dev_share=0"]
+    assert ingest.main(["ingest-funsd", sent_from, str(tmp_path / "sent"), *all_train]) == 0
+    folders = [str(tmp_path / "sent"), str(tmp_path / "tasks")]
+    assert label_studio.main([*folders, "--labels", "question", "--root", str(tmp_path)]) == 0
     tasks = tasks_of(tmp_path / "tasks")
     assert [task["data"]["image"] for task in tasks] == [
         f"/data/local-files/?d=funsd/training_data/images/{n}.png" for n in (1, 2)
@@ -82,20 +69,8 @@ def test_pages_come_back_as_people_left_them_and_can_be_trained_on(tmp_path: Pat
     back = submitted(tasks, edit)
     back[1]["annotations"][0]["was_cancelled"] = True
     write(tmp_path / "project", back)
-    assert (
-        ingest.main(
-            [
-                "ingest-label-studio",
-                str(tmp_path / "project"),
-                str(tmp_path / "back"),
-                "--set",
-                "dev_share=0",
-                "--set",
-                f'pictures=["{tmp_path}"]',
-            ]
-        )
-        == 0
-    )
+    folders, pictures = [str(tmp_path / "project"), str(tmp_path / "back")], f'pictures=["{tmp_path}"]'
+    assert ingest.main(["ingest-label-studio", *folders, *all_train, "--set", pictures]) == 0
     manifest = json.loads((tmp_path / "back/manifest.json").read_text())
     assert (manifest["pages_in"], manifest["pages_out"], manifest["reasons"]) == (2, 1, {"not_annotated": 1})
     sent, (back_again,) = rows(tmp_path / "sent")[0], rows(tmp_path / "back")

@@ -1,13 +1,14 @@
 """The routes below the page: sessions, tokens, owners, what is refused, pictures."""
 
+import asyncio
 import io
 from collections.abc import Iterator, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from anyio.from_thread import start_blocking_portal
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from PIL import Image
@@ -136,6 +137,6 @@ def test_no_body_is_read_without_a_session(client: TestClient, method: str) -> N
     path = "/review/documents/1" if method == "PUT" else "/review/documents"
     headers = [(b"content-type", b"application/json"), (b"content-length", b"8000000"), (b"host", b"127.0.0.1")]
     scope = {"type": "http", "method": method, "path": path, "root_path": "", "query_string": b"", "headers": headers}
-    with start_blocking_portal() as portal:  # the browser of other tests has a loop in this thread
-        portal.call(client.app, scope, receive, send)
+    with ThreadPoolExecutor(1) as thread:  # the browser of other tests has a loop in this one
+        thread.submit(lambda: asyncio.run(client.app(scope, receive, send))).result()  # pyright: ignore[reportArgumentType]
     assert sent[0]["status"] == 401
