@@ -32,6 +32,20 @@ WRITING = {
 FIELDS = {"Opening Word": {}, "total": {"type": "amount", "many": True}}
 
 
+def with_values(*values: dict[str, str]) -> list[Document]:
+    """A document of one page for each of the values by field."""
+    return [
+        Document(
+            doc_id=str(number),
+            source="",
+            split="train",
+            num_pages=1,
+            fields=tuple(Field(*one) for one in of_one.items()),
+        )
+        for number, of_one in enumerate(values)
+    ]
+
+
 def recipe(
     task: str = "summary", *, max_length: int = 160, model: dict[str, Any] | None = None, **train: Any
 ) -> Recipe:

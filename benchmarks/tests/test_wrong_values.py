@@ -8,27 +8,14 @@ import pytest
 
 from benchmarks.measure.break_even import OwnModel
 from benchmarks.measure.wrong_values import made_wrong
-from layoutray.document import Document, Field
+from tests.documents import with_values
 
 NAMES = ("company", "date", "total")
 
 
-def documents(count: int) -> list[Document]:
-    return [
-        Document(
-            doc_id=str(number),
-            source="",
-            split="train",
-            num_pages=1,
-            fields=tuple(Field(name, f"{name} {number}-A") for name in NAMES),
-        )
-        for number in range(count)
-    ]
-
-
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.2])
 def test_a_third_of_the_wrong_values_each_is_missing_swapped_and_invented(share: float) -> None:
-    clean = documents(100)
+    clean = with_values(*({name: f"{name} {number}-A" for name in NAMES} for number in range(100)))
     changes = Counter[str]()
     every = {field.value for document in clean for field in document.fields}
     for before, after in zip(clean, made_wrong(clean, share, Random(1)), strict=True):

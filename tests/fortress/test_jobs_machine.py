@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, multiple, rule, run_state_machine_as_test
 
@@ -82,11 +82,10 @@ class Jobs(RuleBasedStateMachine):
 def test_jobs_of_two_keys(target: Target, effort: Effort) -> None:
     Jobs.target = target
     run_state_machine_as_test(
-        Jobs,
+        seed(effort.seed)(Jobs),
         settings=settings(
             max_examples=max(effort.examples // 20, 2),
             stateful_step_count=12,
-            derandomize=True,
             database=None,
             phases=[Phase.generate],
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

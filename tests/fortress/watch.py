@@ -23,6 +23,7 @@ class Watch:
         self.latency = 0.0
         self.growth = 0
         self._first = memory()
+        assert self._first, "no process of Serve was found, so nothing would be measured"
 
     def look(self, client: httpx.Client) -> None:
         started = time.perf_counter()

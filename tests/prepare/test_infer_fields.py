@@ -10,19 +10,7 @@ from layoutray.document.field_type import FieldType
 from layoutray.errors import InputError
 from layoutray.prepare.infer_fields import infer_fields
 from layoutray.recipe import files, recipes
-
-
-def documents(*values: dict[str, str]) -> list[Document]:
-    return [
-        Document(
-            doc_id=str(number),
-            source="",
-            split="train",
-            num_pages=1,
-            fields=tuple(Field(*one) for one in of_one.items()),
-        )
-        for number, of_one in enumerate(values)
-    ]
+from tests.documents import with_values
 
 
 @pytest.mark.parametrize(
@@ -41,14 +29,14 @@ def documents(*values: dict[str, str]) -> list[Document]:
     ],
 )
 def test_a_type_fits_all_values(kind: str, values: list[str]) -> None:
-    assert infer_fields(documents(*({"it": value} for value in values)), {}).types["it"].type == kind
+    assert infer_fields(with_values(*({"it": value} for value in values)), {}).types["it"].type == kind
 
 
 def test_fields_that_every_document_has_are_required() -> None:
-    found = infer_fields(documents(*({"total": "1.00"} | ({"tax": "2.00"} if n else {}) for n in range(5))), {})
+    found = infer_fields(with_values(*({"total": "1.00"} | ({"tax": "2.00"} if n else {}) for n in range(5))), {})
     assert found.types == {"total": FieldType(type="amount", required=True), "tax": FieldType(type="amount")}
     assert found.documents == {"total": 5, "tax": 4}
-    assert not infer_fields(documents({"total": "1.00"}), {}).types["total"].required, "one document is no evidence"
+    assert not infer_fields(with_values({"total": "1.00"}), {}).types["total"].required, "one document is no evidence"
 
 
 def test_a_field_with_several_values_in_a_document_has_many_but_not_with_two_notations_of_one() -> None:
@@ -67,7 +55,7 @@ def test_values_with_rows_are_fields_of_records_the_most_frequent_first() -> Non
 
 
 def test_wanted_fields_are_taken_with_their_types_and_no_others() -> None:
-    found = infer_fields(documents({"total": "1", "date": "2014-05-07"}), {"total": "amount"})
+    found = infer_fields(with_values({"total": "1", "date": "2014-05-07"}), {"total": "amount"})
     assert found.types == {"total": FieldType(type="amount")}
 
 
@@ -80,11 +68,11 @@ def test_wanted_fields_are_taken_with_their_types_and_no_others() -> None:
 )
 def test_fields_without_values_are_refused(values: list[dict[str, str]], wanted: dict[str, str], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        infer_fields(documents(*values), wanted)
+        infer_fields(with_values(*values), wanted)
 
 
 def test_a_model_may_confuse_one_value_in_five() -> None:
-    made = documents(*({"date": value} for value in ("3/4/2021", "4/4/2021", "5/4/2021", "6/4/2021", "Acme")))
+    made = with_values(*({"date": value} for value in ("3/4/2021", "4/4/2021", "5/4/2021", "6/4/2021", "Acme")))
     assert infer_fields(made, {}).types["date"].type == "text"
     made[0] = replace(made[0], from_model="big")
     assert infer_fields(made, {}).types["date"].type == "date"
