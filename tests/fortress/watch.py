@@ -39,11 +39,13 @@ def watched(url: str) -> Generator[Watch]:
 
     def look() -> None:
         with httpx.Client(base_url=url, timeout=60) as client:
-            while not ended.wait(_EVERY_SECONDS):
+            looking = True
+            while looking:
                 try:
                     seen.look(client)
                 except (httpx.HTTPError, AssertionError) as problem:
                     problems.append(problem)
+                looking = not ended.wait(_EVERY_SECONDS)
 
     thread = threading.Thread(target=look)
     thread.start()
