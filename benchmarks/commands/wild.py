@@ -4,7 +4,7 @@ import argparse
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from benchmarks.figures.wild_report import wild_report
 from benchmarks.measure.independent_words import readers
@@ -33,11 +33,12 @@ def main(arguments: Sequence[str]) -> int:
     found, problems = compare(out), sums(manifest, str(options.folder), out, options.limit)
     corpora = _corpora(found.pages, options.folder)
     totals = _totals(manifest, found, problems)
+    rows = [(name, _text(value)) for name, value in totals.items()]
     worst = sorted((page for page in found.pages if page.far_off), key=lambda page: page.agreement)
     report = options.out / "wild.html"
     with report.open("w", encoding="utf-8") as file:
-        file.writelines(wild_report(f"Words of {options.folder}", list(totals.items()), worst[: options.shown]))
-    terminal.show_table("Files and pages", ("", "count"), list(totals.items()))
+        file.writelines(wild_report(f"Words of {options.folder}", rows, worst[: options.shown]))
+    terminal.show_table("Files and pages", ("", "count"), rows)
     title = f"Far off: recall or precision below {FAR_SHARE}, or more than {FAR_BOXES:.0%} of boxes elsewhere"
     terminal.show_table(
         title, ("folder", *next(iter(corpora.values()), {})), [(k, *v.values()) for k, v in corpora.items()]
@@ -67,6 +68,13 @@ def _figures(pages: Sequence[PageComparison]) -> dict[str, Any]:
         "precision": round(sum(page.precision * len(page.ours) for page in pages) / max(ours, 1), 4),
         "far off": sum(page.far_off for page in pages),
     }
+
+
+def _text(value: Any) -> str:
+    """A value for people: the items of a list or a mapping with commas, and `none` for an empty one."""
+    if isinstance(value, dict):
+        value = [f"{name}: {count}" for name, count in cast(dict[str, Any], value).items()]
+    return ", ".join(map(str, cast(list[Any], value))) or "none" if isinstance(value, list) else str(value)
 
 
 def _totals(manifest: Manifest, found: WildFiles, problems: Sequence[str]) -> dict[str, Any]:
