@@ -28,8 +28,9 @@ from layoutray.tasks.records import find_records
 from layoutray.tensors import Encoded
 from layoutray.tokenizer import Tokenizer
 
-_TOKENS_PER_PASS = {"cpu": 2048, "cuda": 32768}
-"""Tokens of one forward pass by device, padding included. They bound its memory. A CPU is fastest with few tokens."""
+_TOKENS_PER_PASS = {"cpu": 0, "cuda": 32768}
+"""Tokens of one forward pass of several windows by device, padding included. They bound its memory. A CPU is fastest with
+one window at a time, which needs no padding; its answers then do not depend on the other windows either."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +212,7 @@ class Extractor:
     @torch.inference_mode()
     def _of_batch(self, examples: Sequence[Example]) -> list[WindowOutput]:
         batch = collate(examples, self.tagging.tokenizer.pad_id).to(self._device)
-        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
+        with devices.answering(self._device):
             encoded, logits = self._model.scores(batch)
         probabilities = token_probabilities(encoded, logits, examples, self._temperature)
         real = encoded.mask[..., None]
