@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from layoutray import start
+from layoutray import checkpoint, start
 from layoutray.checkpoint import Fetch
 from layoutray.errors import InputError, TrackingError
 from layoutray.store import sources
@@ -35,6 +35,7 @@ _MODELS = "models:/"
 _UNKNOWN = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")
 """Codes of MLflow for a model, version or alias that does not exist."""
 _NOT_IN_NAMES = re.compile("[/:@]")
+_NUMBER = re.compile("[0-9]{1,18}")
 
 
 def resolve(model: str, uri: str) -> str:
@@ -60,14 +61,15 @@ def resolve(model: str, uri: str) -> str:
     name, _, number = named.partition("/")
     mlflow = client.connect(uri)
     try:
-        if separator:
-            return f"{_MODELS}{name}/{mlflow.get_model_version_by_alias(named, alias).version}"
-        return f"{_MODELS}{name}/{mlflow.get_model_version(name, number).version}"
+        found = mlflow.get_model_version_by_alias(named, alias) if separator else mlflow.get_model_version(name, number)
     except TrackingError as error:
         if error.code not in _UNKNOWN:
             raise
         what = f"MLflow at {without_password(uri)} cannot provide {model}"
         raise TrackingError(f"{what}: {_known(mlflow, name)}", error.code) from None
+    if not _NUMBER.fullmatch(version := str(found.version)):  # it becomes a part of paths
+        raise TrackingError(f"MLflow at {without_password(uri)} has {model} as version {version!r:.40}, not a number")
+    return f"{_MODELS}{name}/{version}"
 
 
 def check_name(name: str) -> None:
@@ -183,6 +185,12 @@ def _known(mlflow: "MlflowClient", name: str) -> str:
 
 
 def _download(address: str, uri: str, folder: Path) -> Path:
-    from mlflow.artifacts import download_artifacts
+    """Download the files of a checkpoint, whatever else there is."""
+    from mlflow.artifacts import download_artifacts, list_artifacts
 
-    return Path(download_artifacts(address, dst_path=str(folder), tracking_uri=uri))
+    there = {one.path.rpartition("/")[2] for one in list_artifacts(address, tracking_uri=uri) if not one.is_dir}
+    made = folder / "checkpoint"
+    made.mkdir()
+    for name in there.intersection((*checkpoint.FILES, checkpoint.EXAMPLE)):
+        download_artifacts(f"{address}/{name}", dst_path=str(made), tracking_uri=uri)
+    return made
