@@ -36,7 +36,7 @@ def connect(uri: str) -> "MlflowClient":
 
 
 def be_impatient() -> None:
-    """Let MLflow in this process, which asks again anyway, give up calls after a minute, unless its variables are set."""
+    """Let MLflow in this process, which asks again anyway, give up a call after a minute."""
     for name, value in _IMPATIENT.items():
         os.environ.setdefault(name, value)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from layoutray import checkpoint, start
+from layoutray import start
 from layoutray.checkpoint import Fetch
 from layoutray.errors import InputError, TrackingError
 from layoutray.store import sources
@@ -185,12 +185,6 @@ def _known(mlflow: "MlflowClient", name: str) -> str:
 
 
 def _download(address: str, uri: str, folder: Path) -> Path:
-    """Download the files of a checkpoint, whatever else there is."""
-    from mlflow.artifacts import download_artifacts, list_artifacts
+    from mlflow.artifacts import download_artifacts
 
-    there = {one.path.rpartition("/")[2] for one in list_artifacts(address, tracking_uri=uri) if not one.is_dir}
-    made = folder / "checkpoint"
-    made.mkdir()
-    for name in there.intersection((*checkpoint.FILES, checkpoint.EXAMPLE)):
-        download_artifacts(f"{address}/{name}", dst_path=str(made), tracking_uri=uri)
-    return made
+    return Path(download_artifacts(address, dst_path=str(folder), tracking_uri=uri))

@@ -18,7 +18,7 @@ from layoutray.serving.settings import ServeSettings
 from layoutray.serving.submission import word_pages
 from layoutray.synthetic.render import render_page
 from tests.cluster.checkpoints import save_untrained
-from tests.cluster.registry import Registry, broken, found_in, too_large
+from tests.cluster.registry import Registry, bomb, broken, found_in, panicking, too_large
 from tests.cluster.running_endpoint import as_request, measured
 
 pytestmark = pytest.mark.ray
@@ -105,21 +105,30 @@ def test_requests_go_on_while_versions_change_and_each_is_answered_by_one(
     assert {answer.json()["model_version"] for answer in answers} == set(versions)
 
 
-@pytest.mark.parametrize(("save", "code"), [(broken, "broken"), (too_large, "too_large"), (None, "foreign")])
+@pytest.mark.parametrize(
+    ("save", "code"),
+    [(broken, "broken"), (bomb, "broken"), (panicking, "broken"), (too_large, "too_large"), (None, "foreign")],
+)
 def test_a_version_that_cannot_be_served_is_refused_and_the_present_one_goes_on(
     client: httpx.Client, registry: Registry, save: Callable[[Path], None] | None, code: str
 ) -> None:
     present, counter = health(client)["model_version"], f'layoutray_versions_total{{outcome="{code}"}}'
+    before = measured(client).get(counter, 0)
     bad = registry.add_saved(save or foreign)
-    registry.point(bad)
-    wait_until(lambda: "refused" in health(client))
+    with requests(client) as answers:
+        registry.point(bad)
+        wait_until(lambda: "refused" in health(client))
+    assert {(answer.status_code, answer.json()["model_version"]) for answer in answers} == {(200, present)}
     said = health(client)
     assert (said["model_version"], said["refused"]["model_version"], said["refused"]["code"]) == (present, bad, code)
     assert client.post("/v1/extract", json=BODY).json()["model_version"] == present
     counts = measured(client)
-    assert (counts[counter], counts[f'layoutray_model_version{{model="untrained",version="{present}"}}']) == (1, 1)
+    assert (counts[counter], counts[f'layoutray_model_version{{model="untrained",version="{present}"}}']) == (
+        before + 1,
+        1,
+    )
     time.sleep(1)
-    assert measured(client)[counter] == 1, "it is not loaded again and again"
+    assert measured(client)[counter] == before + 1, "it is not loaded again and again"
     roll(client, registry, present)
 
 
