@@ -25,7 +25,7 @@ UNKNOWN = 'layoutray_versions_total{outcome="unknown"}'
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LyingRegistry]:
     with lying_registry() as started:
-        for number in range(1, 6):
+        for number in range(1, 8):
             folder = tmp_path_factory.mktemp("version")
             save_untrained(folder, seed=number)
             started.sources[str(number)] = str(folder)

@@ -49,8 +49,8 @@ def client(registry: Registry, cluster: None, serve_port: int) -> Iterator[httpx
 
 
 @contextmanager
-def requests(client: httpx.Client) -> Iterator[list[httpx.Response]]:
-    """The answers to requests of three clients, who go on asking during the block."""
+def requests(client: httpx.Client, clients: int = 3) -> Iterator[list[httpx.Response]]:
+    """The answers to requests of so many clients, who go on asking during the block."""
     answers: list[httpx.Response] = []
     done = threading.Event()
 
@@ -59,7 +59,7 @@ def requests(client: httpx.Client) -> Iterator[list[httpx.Response]]:
             while not done.is_set():
                 answers.append(own.post("/v1/extract", json=BODY))
 
-    threads = [threading.Thread(target=ask) for _ in range(3)]
+    threads = [threading.Thread(target=ask) for _ in range(clients)]
     for thread in threads:
         thread.start()
     try:
@@ -79,7 +79,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 def health(client: httpx.Client) -> dict[str, Any]:
     response = client.get("/healthz")
-    assert response.status_code == 200
+    assert response.status_code == 200, response.text
     return response.json()
 
 
@@ -115,9 +115,9 @@ def test_a_version_that_cannot_be_served_is_refused_and_the_present_one_goes_on(
     present, counter = health(client)["model_version"], f'layoutray_versions_total{{outcome="{code}"}}'
     before = measured(client).get(counter, 0)
     bad = registry.add_saved(save or foreign)
-    with requests(client) as answers:
+    with requests(client, clients=1) as answers:
         registry.point(bad)
-        wait_until(lambda: "refused" in health(client))
+        wait_until(lambda: "refused" in client.get("/healthz").json())
     assert {(answer.status_code, answer.json()["model_version"]) for answer in answers} == {(200, present)}
     said = health(client)
     assert (said["model_version"], said["refused"]["model_version"], said["refused"]["code"]) == (present, bad, code)
