@@ -24,8 +24,8 @@ from layoutray.serving.model import Loader, Version, VersionError
 _SECONDS = 480.0
 """For a trial, with the download of the checkpoint."""
 _PROCESSOR_SECONDS = 120.0
-_SPARE = 2**30
-"""Bytes that a trial may take besides its weights."""
+_SPARE = 2**31
+"""Bytes that a trial may take besides its weights; each thread of a library that downloads takes some."""
 _GROWTH = 10
 """Bytes for each byte of weights: integers of 8 bits become floats of 32, once read and once in the model."""
 _LONGEST = 10_000
@@ -85,8 +85,9 @@ def _try(sender: Connection, loader: Loader, version: Version, seconds: float, p
 
 
 def _limit_memory(more: int) -> None:
-    """Let this process take so many bytes more of address space than it has now."""
-    _limit(resource.RLIMIT_AS, psutil.Process().memory_info().vms + more)
+    """Let this process take so many bytes more than it has now, without what is only mapped."""
+    with contextlib.suppress(AttributeError):  # systems without this limit
+        _limit(resource.RLIMIT_DATA, psutil.Process().memory_info().data + more)
 
 
 def _limit(kind: int, most: int) -> None:

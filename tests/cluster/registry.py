@@ -100,9 +100,9 @@ def too_large(folder: Path) -> None:
 
 
 def bomb(folder: Path) -> None:
-    """Save a checkpoint whose recipe takes 1.5 GiB when it is read."""
+    """Save a checkpoint whose labels take more than 2 GiB when they are read."""
     save_untrained(folder)
-    (folder / "recipe.json").write_text(f"[{', '.join(['{}'] * 2**24)}]")
+    (folder / "labels.json").write_text(f"[{','.join(['[{}]'] * 12_000_000)}]")
 
 
 def panicking(folder: Path) -> None:

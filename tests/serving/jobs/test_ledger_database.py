@@ -1,6 +1,7 @@
 """A ledger is a file or a database of PostgreSQL, with the same tables; anything else is refused."""
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -164,6 +165,15 @@ def test_a_page_of_random_bytes_is_an_error_of_the_database_without_text_of_docu
             (tmp_path / name).unlink(missing_ok=True)
     assert len(errors) > 20
     assert not [error for error in errors if "secret" in error]
+
+
+def test_a_text_that_is_not_utf_8_is_not_quoted(filled: tuple[Path, str]) -> None:
+    file, _ = filled
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("UPDATE documents SET content = CAST(x'ff' || 'secret words' AS TEXT)")
+    with closing(Ledger.open(str(file))) as ledger, pytest.raises(DatabaseError, match="Could not decode") as failed:
+        ledger.next((), "acme")
+    assert "secret" not in str(failed.value)
 
 
 def test_a_log_of_random_bytes_loses_nothing_that_is_in_the_file(filled: tuple[Path, str]) -> None:
