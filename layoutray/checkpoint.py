@@ -42,8 +42,9 @@ _WEIGHTS = "model.safetensors"
 REQUIRED = ("recipe.json", "labels.json", _WEIGHTS, "tokenizer.json", "metrics.json", "provenance.json")
 EXAMPLE = "example.json"
 FILES = (*REQUIRED, "calibration.json")
-_MOST_BYTES = 2**28
-"""Of each file but the weights, whose size is compared with the free memory before they are loaded."""
+_MOST_BYTES = 2**26
+"""Of each file but the weights, whose size is compared with the free memory before they are loaded. What JSON makes of
+a file may take 25 times as much memory."""
 _FIRST, _LAST = "metrics.json", "recipe.json"
 """Written first and last. Checkpoints of one training differ in their metrics, because the step is one of them."""
 
@@ -111,8 +112,13 @@ def remove_weights(folder: str | Path) -> None:
 
 def copy_example(source: str | Path, folder: str | Path) -> None:
     """Copy the example of a checkpoint, if it has one, to another of the same architecture and task."""
-    if (example := _read(source, EXAMPLE)) is not None:
+    if (example := read_example(source)) is not None:
         shards.write_bytes(example, str(folder), EXAMPLE)
+
+
+def read_example(folder: str | Path) -> bytes | None:
+    """The example of a checkpoint; None if it has none. Raises CheckpointError when it cannot be read."""
+    return _read(folder, EXAMPLE)
 
 
 def load(folder: str | Path) -> Checkpoint:

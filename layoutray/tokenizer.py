@@ -6,7 +6,8 @@ word.
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import islice
@@ -25,6 +26,8 @@ _KNOWN_WORDS = 1 << 16
 
 _MOST_GROWTH = 1000
 """Of a word by replacements: 26 that double it would make a letter a text of 64 million."""
+_CHARACTERS = range(0x21, 0xD800)
+"""Code points of most scripts."""
 
 # Roles of special tokens -> their names in the vocabularies of BERT and RoBERTa.
 _ROLES = {
@@ -64,10 +67,14 @@ class Tokenizer:
         """Token ids of each word. A word that is empty after normalisation gets the unknown token: no word is lost.
 
         Each word is preceded by a blank, which byte-level vocabularies need to treat it as a word of running text.
+
+        Raises:
+            CheckpointError: if the tokenizer fails, for example when its regular expression takes too long on a word.
         """
         ids = {word: found for word in words if (found := self._known.get(word)) is not None}
         new = [word for word in dict.fromkeys(words) if word not in ids]
-        encodings = self.inner.encode_batch([f" {word}" for word in new], add_special_tokens=False)
+        with _no_panic():
+            encodings = self.inner.encode_batch([f" {word}" for word in new], add_special_tokens=False)
         made = {word: encoding.ids or [self.unknown_id] for word, encoding in zip(new, encodings, strict=True)}
         if len(self._known) + len(made) > _KNOWN_WORDS:
             self._known.clear()
@@ -179,6 +186,8 @@ def _growth(part: Any) -> float:
     """How many times as long the replacements in a part of a `tokenizer.json` may make a text, one after the other."""
     members = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
     growth = math.prod(map(_growth, members))
+    if isinstance(part, dict) and part.get("type") == "Prepend":
+        growth *= 1.0 + len(part["prepend"])
     if isinstance(part, dict) and part.get("type") == "Replace":
         literal = part["pattern"].get("String", "")  # a regular expression may match the empty text
         growth *= max(len(part["content"]) / len(literal), 1.0) if literal else 1.0 + len(part["content"])
@@ -188,11 +197,30 @@ def _growth(part: Any) -> float:
 def _read(read: Callable[[], Tokenizer], source: str) -> Tokenizer:
     """The result of `read`. Raises CheckpointError that names `source`."""
     try:
-        return read()
+        with _no_panic():
+            return read()
     except CheckpointError:
         raise
     except Exception as error:  # the tokenizers library raises bare Exception for every parse error
         raise CheckpointError(f"{source} is not a tokenizers file: {error}") from error
+
+
+@contextmanager
+def _no_panic() -> Generator[None]:
+    """Raise CheckpointError for a panic of the tokenizers library, which is no Exception of Python."""
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, Exception | KeyboardInterrupt | SystemExit):
+            raise
+        raise CheckpointError(f"the tokenizer fails: {error}") from None
+
+
+def require_short(vocabulary: Tokenizer) -> None:
+    """Raise CheckpointError if it makes more than 1000 tokens of one character, such as by a table of its own."""
+    most = max(map(len, vocabulary.words_to_ids(list(map(chr, _CHARACTERS)))))
+    if most > _MOST_GROWTH:
+        raise CheckpointError(f"the tokenizer makes {most} tokens of a character; at most {_MOST_GROWTH} are allowed")
 
 
 def wrap(inner: tokenizers.Tokenizer) -> Tokenizer:

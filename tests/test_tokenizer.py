@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import tokenizers
 import transformers
-from tokenizers import models, pre_tokenizers
+from tokenizers import models, normalizers, pre_tokenizers
 
 from layoutray import tokenizer
 from layoutray.errors import CheckpointError
@@ -190,3 +190,27 @@ def test_replacements_that_make_a_letter_a_book_are_refused(
     (tmp_path / "tokenizer.json").write_text(json.dumps(saved))
     with pytest.raises(CheckpointError, match="times as long; at most 1000 times"):
         tokenizer.load(tmp_path)
+
+
+def test_a_prefix_that_makes_a_letter_a_book_is_refused(tmp_path: Path) -> None:
+    saved = json.loads(tokenizer.train_wordpiece(WORDS, 250).inner.to_str())
+    saved["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "a" * 50}] * 3}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(saved))
+    with pytest.raises(CheckpointError, match="times as long; at most 1000 times"):
+        tokenizer.load(tmp_path)
+
+
+def test_a_character_of_which_a_table_makes_a_book_is_found() -> None:
+    trained = tokenizer.train_wordpiece(WORDS, 250)
+    tokenizer.require_short(trained)
+    trained.inner.normalizer = normalizers.Replace("\u4e2d", "a " * 1001)  # as a table of the library may say
+    with pytest.raises(CheckpointError, match="makes 1001 tokens of a character"):
+        tokenizer.require_short(tokenizer.wrap(trained.inner))
+
+
+def test_a_panic_of_the_library_is_an_error_without_the_word() -> None:
+    trained = tokenizer.train_wordpiece(WORDS, 250)
+    trained.inner.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex("(a+)+$"), "isolated")
+    with pytest.raises(CheckpointError, match="the tokenizer fails: Onig: ") as failed:
+        trained.words_to_ids(["a" * 50 + "!"])
+    assert "aaa" not in str(failed.value)

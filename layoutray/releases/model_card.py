@@ -32,6 +32,9 @@ _NAMES = {
 """Metrics that the card shows, in this order, and what they are called."""
 
 
+_LONGEST = 200
+"""Characters of a name in the card."""
+_ENTITIES = {ord(letter): f"&#{ord(letter)};" for letter in "<>[]"}
 _WORDS = 'words = ["Date:", "2026-03-04", "Total", "12.50"]'
 _BOXES = "boxes = [[80, 60, 160, 75], [170, 60, 300, 75], [80, 700, 160, 715], [700, 700, 790, 715]]  # thousandths"
 
@@ -105,7 +108,7 @@ class Evaluated:
     def lane(self) -> str:
         """Word sources of the pages: those of the report, else those of the manifests."""
         found = (word for folder in self.folders for word in _origin(folder)[1])
-        return self.words or " and ".join(dict.fromkeys(found)) or "unknown"
+        return _plain(self.words or " and ".join(dict.fromkeys(found))) or "unknown"
 
     def shown(self) -> Iterator[tuple[str, float]]:
         """The metrics that the card shows."""
@@ -158,7 +161,7 @@ def model_card(loaded: Checkpoint, evaluated: Sequence[Evaluated], stated: State
         ],
     }
     body = [f"## {title}\n\n" + "\n".join(lines) for title, lines in sections.items()]
-    parts = [f"# {loaded.recipe.name}", _summary(loaded, needs_layoutray), *body]
+    parts = [f"# {_plain(loaded.recipe.name)}", _summary(loaded, needs_layoutray), *body]
     metadata = _metadata(loaded, every, stated).to_yaml()
     return f"---\n{metadata}\n---\n\n" + "\n\n".join(parts) + "\n"
 
@@ -195,12 +198,12 @@ def _metadata(loaded: Checkpoint, every: Sequence[Evaluated], stated: Statements
 
 def _summary(loaded: Checkpoint, needs_layoutray: bool) -> str:
     recipe = loaded.recipe
-    kind = recipe.model.get("model_type", recipe.arch)
+    kind = _plain(recipe.model.get("model_type", recipe.arch))
     sentences = [f"Trained by layoutray: architecture `{kind}`, task `{recipe.task.name}`."]
     if loaded.labels:
         sentences.append(f"It labels each word of a page with one of {len(loaded.labels)} labels.")
     if found := entity_types(loaded.labels):
-        sentences.append(f"They stand for {', '.join(f'`{name}`' for name in found)}.")
+        sentences.append(f"They stand for {', '.join(f'`{_plain(name)}`' for name in found)}.")
     alone = "It loads with the transformers library alone."
     sentences.append("`layoutray` must be installed to load it." if needs_layoutray else alone)
     return " ".join(sentences)
@@ -236,7 +239,8 @@ def _evaluation(loaded: Checkpoint, every: Sequence[Evaluated]) -> list[str]:
     for one in every:
         lane = one.lane
         lines += [
-            f"| {one.name} | {one.split} | {lane} | {_NAMES[name]} | {value:.4g} |" for name, value in one.shown()
+            f"| {one.name} | {_plain(one.split)} | {lane} | {_NAMES[name]} | {value:.4g} |"
+            for name, value in one.shown()
         ]
     seed = f"One training with seed {loaded.recipe.seed}; the spread over seeds was not measured here."
     chosen = "Pages of `dev` chose the step at which training was saved, so figures on `dev` are optimistic. "
@@ -253,7 +257,7 @@ def _calibration(loaded: Checkpoint, every: Sequence[Evaluated]) -> list[str]:
     ]
     measured = [(one, one.metrics["ece"]) for one in every if "ece" in one.metrics]
     lines += [
-        f"On {one.name}, {one.split}, the expected calibration error of word labels is {ece:.4g}."
+        f"On {one.name}, {_plain(one.split)}, the expected calibration error of word labels is {ece:.4g}."
         for one, ece in measured
     ]
     return lines if measured else [*lines, "How far the probabilities can be trusted was not measured."]
@@ -270,13 +274,19 @@ def _origin(folder: str) -> tuple[str, Sequence[str]]:
     except InputError:
         return f"`{name}`; its manifest is not at hand.", ()
     splits = ", ".join(f"{count} {split}" for split, count in sorted(manifest.splits.items()))
-    engines = f" ({', '.join(manifest.engines)})" if manifest.engines else ""
-    words = " and ".join(manifest.words_from)
-    reader: Any = manifest.settings.get("reader", "")
+    engines = f" ({_plain(', '.join(manifest.engines))})" if manifest.engines else ""
+    words = _plain(" and ".join(manifest.words_from))
+    reader = _plain(manifest.settings.get("reader", ""))
     text = f"`{name}`, read by `{reader}`: {splits} pages; words from {words}{engines}."
     return text, tuple(manifest.words_from)
 
 
 def _base(folder: str) -> str:
     """The last part of a folder or address: the rest is the exporting person's."""
-    return folder.rstrip("/").rpartition("/")[2]
+    return _plain(folder.rstrip("/").rpartition("/")[2])
+
+
+def _plain(text: Any) -> str:
+    """`text`, which comes from a file, as one line that Markdown shows as it is."""
+    line = "".join(letter for letter in " ".join(str(text).split()) if letter.isprintable())[:_LONGEST]
+    return line.replace("`", "'").replace("|", "/").translate(_ENTITIES)

@@ -76,6 +76,7 @@ def shown_entry(entry: Entry) -> dict[str, Any]:
 def shown_review(review: Review) -> dict[str, Any]:
     """A document with its values, and what the model has said about each."""
     return shown_entry(review.entry) | {
+        "doc_id": review.entry.doc_id,
         "revision": review.entry.revision,
         "said": {value_id: _said(said) for value_id, said in review.said.items()},
         "values": [asdict(value) for value in review.values],

@@ -190,6 +190,7 @@ class SessionRoutes:
         return {
             "signed_in": True,
             "needs_key": self.sessions.authenticator.needs_key,
+            "account": session.visitor.owner,
             "reviewer": session.reviewer,
             "token": session.token,
             "uploads": self.uploads,

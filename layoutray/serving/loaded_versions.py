@@ -3,12 +3,13 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import torch
 
 from layoutray.serving.model import LoadedVersion, Loader, Version, VersionError
+from layoutray.serving.trial import load_tried
 
 _MIB = 2**20
 
@@ -25,13 +26,17 @@ class LoadedVersions:
     Args:
         first: the served version of the default model at the start.
         budget: bytes that the weights of the other models may take. The default model does not count.
+        trial: called before a version other than `first` is loaded; raises VersionError when it cannot be served.
 
     Raises:
         VersionError: when `first` cannot be served.
     """
 
-    def __init__(self, first: Version, loader: Loader, budget: int) -> None:
+    def __init__(
+        self, first: Version, loader: Loader, budget: int, trial: Callable[[Loader, Version], None] = load_tried
+    ) -> None:
         self._loader = loader
+        self._trial = trial
         self._budget = budget
         self._one_load = asyncio.Lock()
         self._loads: dict[Version, asyncio.Task[LoadedVersion]] = {}
@@ -109,6 +114,7 @@ class LoadedVersions:
         """Load a version; unload others as long as the free memory is too small. Raises VersionError."""
         while True:
             try:
+                await asyncio.to_thread(self._trial, self._loader, version)
                 return await asyncio.to_thread(self._loader.load, version)
             except VersionError as error:
                 if error.code != "too_large" or not self._unload_one():

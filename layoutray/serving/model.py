@@ -300,5 +300,5 @@ def _require_finite(loaded: Checkpoint) -> None:
 
 
 def _example(folder: str) -> Sequence[Page]:
-    file = sources.join(folder, checkpoint.EXAMPLE)
-    return submission.word_pages(sources.read_bytes(file), Limits()).pages if sources.exists(file) else ()
+    example = checkpoint.read_example(folder)
+    return () if example is None else submission.word_pages(example, Limits()).pages

@@ -26,6 +26,9 @@ _WAIT_SECONDS = 5.0
 """How long a transaction waits for that of another process."""
 _DISK_FULL = (sqlite3.SQLITE_FULL, "53100", errno.ENOSPC, errno.EDQUOT)
 """Codes of SQLite, PostgreSQL and the system."""
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_OF_ROW = " with text "
+"""Begin of what SQLite quotes from a row that is not UTF-8."""
 
 
 class DatabaseError(Exception):
@@ -35,11 +38,14 @@ class DatabaseError(Exception):
         no_space: whether a disk is full.
     """
 
-    def __init__(self, error: DBAPIError | OSError) -> None:
+    def __init__(self, error: DBAPIError | OSError | UnicodeDecodeError) -> None:
         cause = getattr(error, "orig", None) or error
-        super().__init__(str(cause).partition("\n")[0])  # further lines may have values of a row
-        codes = (getattr(cause, name, None) for name in ("sqlite_errorcode", "sqlstate", "errno"))
+        message = str(cause).partition("\n")[0].partition(_OF_ROW)[0]  # further lines may have values of a row
+        codes = [getattr(cause, name, None) for name in ("sqlite_errorcode", "sqlstate", "errno")]
         self.no_space = any(code in _DISK_FULL for code in codes)
+        if isinstance(cause, UnicodeDecodeError) or (codes[0] or 0) & 0xFF in _DAMAGED:
+            message += "; the file is damaged: restore it from a backup, or move it away and begin with a new one"
+        super().__init__(message)
 
     def response(self, name: str) -> ApiError:
         """The error response (503) to a request that needs the database, which is a `name`."""
@@ -86,7 +92,7 @@ class Database(ABC):
             try:
                 with self._engine.connect() as connection:
                     yield connection
-            except DBAPIError as error:
+            except (DBAPIError, UnicodeDecodeError) as error:  # the latter from a damaged file
                 raise DatabaseError(error) from error
 
     def rows(self, statement: Executable | str, *values: Any) -> Sequence[RowMapping]:

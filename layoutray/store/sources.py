@@ -29,6 +29,7 @@ from layoutray.store import bucket_keys
 
 LONGEST_NAME = 255
 """Bytes of a file name on the usual file systems."""
+_LONGEST_PATH = 4096
 _IN_BUCKET = re.compile(r"s3://([\w.-]+)((?:/(?:[\w.~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?)", re.ASCII)
 """Bucket and key."""
 _MORE = re.compile(r"\w+://(?:[^/]*@|.*[?#])", re.S)
@@ -117,7 +118,10 @@ def exists(uri: str) -> bool:
     """Whether the file or folder exists."""
     local = local_path(uri)
     if local is not None:
-        return len(os.fsencode(local.name)) <= LONGEST_NAME and local.exists()
+        too_long = (
+            len(os.fsencode(local)) >= _LONGEST_PATH or len(max(map(os.fsencode, local.parts), key=len)) > LONGEST_NAME
+        )
+        return not too_long and local.exists()
     files, path = filesystem(uri)
     return files.get_file_info(path).type != pafs.FileType.NotFound
 

@@ -35,6 +35,7 @@ _MODELS = "models:/"
 _UNKNOWN = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")
 """Codes of MLflow for a model, version or alias that does not exist."""
 _NOT_IN_NAMES = re.compile("[/:@]")
+_NUMBER = re.compile("[0-9]{1,18}")
 
 
 def resolve(model: str, uri: str) -> str:
@@ -60,14 +61,15 @@ def resolve(model: str, uri: str) -> str:
     name, _, number = named.partition("/")
     mlflow = client.connect(uri)
     try:
-        if separator:
-            return f"{_MODELS}{name}/{mlflow.get_model_version_by_alias(named, alias).version}"
-        return f"{_MODELS}{name}/{mlflow.get_model_version(name, number).version}"
+        found = mlflow.get_model_version_by_alias(named, alias) if separator else mlflow.get_model_version(name, number)
     except TrackingError as error:
         if error.code not in _UNKNOWN:
             raise
         what = f"MLflow at {without_password(uri)} cannot provide {model}"
         raise TrackingError(f"{what}: {_known(mlflow, name)}", error.code) from None
+    if not _NUMBER.fullmatch(version := str(found.version)):  # it becomes a part of paths
+        raise TrackingError(f"MLflow at {without_password(uri)} has {model} as version {version!r:.40}, not a number")
+    return f"{_MODELS}{name}/{version}"
 
 
 def check_name(name: str) -> None:

@@ -1,5 +1,6 @@
 """A real MLflow registry of small untrained models, whose versions a test makes, and whose alias it moves."""
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -96,6 +97,20 @@ def too_large(folder: Path) -> None:
     """Save a checkpoint whose weights take 8 TiB, in a file with a hole, which takes no space."""
     save_untrained(folder)
     os.truncate(folder / "model.safetensors", 2**43)
+
+
+def bomb(folder: Path) -> None:
+    """Save a checkpoint whose labels take more than 2 GiB when they are read."""
+    save_untrained(folder)
+    (folder / "labels.json").write_text(f"[{','.join(['[{}]'] * 12_000_000)}]")
+
+
+def panicking(folder: Path) -> None:
+    """Save a checkpoint whose tokenizer makes its library panic."""
+    save_untrained(folder)
+    file = folder / "tokenizer.json"
+    content = json.loads(file.read_text()) | {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}}
+    file.write_text(json.dumps(content))
 
 
 def found_in(answer: dict[str, object]) -> Found:

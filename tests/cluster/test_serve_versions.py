@@ -18,7 +18,7 @@ from layoutray.serving.settings import ServeSettings
 from layoutray.serving.submission import word_pages
 from layoutray.synthetic.render import render_page
 from tests.cluster.checkpoints import save_untrained
-from tests.cluster.registry import Registry, broken, found_in, too_large
+from tests.cluster.registry import Registry, bomb, broken, found_in, panicking, too_large
 from tests.cluster.running_endpoint import as_request, measured
 
 pytestmark = pytest.mark.ray
@@ -49,8 +49,8 @@ def client(registry: Registry, cluster: None, serve_port: int) -> Iterator[httpx
 
 
 @contextmanager
-def requests(client: httpx.Client) -> Iterator[list[httpx.Response]]:
-    """The answers to requests of three clients, who go on asking during the block."""
+def requests(client: httpx.Client, clients: int = 3) -> Iterator[list[httpx.Response]]:
+    """The answers to requests of so many clients, who go on asking during the block."""
     answers: list[httpx.Response] = []
     done = threading.Event()
 
@@ -59,7 +59,7 @@ def requests(client: httpx.Client) -> Iterator[list[httpx.Response]]:
             while not done.is_set():
                 answers.append(own.post("/v1/extract", json=BODY))
 
-    threads = [threading.Thread(target=ask) for _ in range(3)]
+    threads = [threading.Thread(target=ask) for _ in range(clients)]
     for thread in threads:
         thread.start()
     try:
@@ -79,7 +79,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 def health(client: httpx.Client) -> dict[str, Any]:
     response = client.get("/healthz")
-    assert response.status_code == 200
+    assert response.status_code == 200, response.text
     return response.json()
 
 
@@ -105,21 +105,30 @@ def test_requests_go_on_while_versions_change_and_each_is_answered_by_one(
     assert {answer.json()["model_version"] for answer in answers} == set(versions)
 
 
-@pytest.mark.parametrize(("save", "code"), [(broken, "broken"), (too_large, "too_large"), (None, "foreign")])
+@pytest.mark.parametrize(
+    ("save", "code"),
+    [(broken, "broken"), (bomb, "broken"), (panicking, "broken"), (too_large, "too_large"), (None, "foreign")],
+)
 def test_a_version_that_cannot_be_served_is_refused_and_the_present_one_goes_on(
     client: httpx.Client, registry: Registry, save: Callable[[Path], None] | None, code: str
 ) -> None:
     present, counter = health(client)["model_version"], f'layoutray_versions_total{{outcome="{code}"}}'
+    before = measured(client).get(counter, 0)
     bad = registry.add_saved(save or foreign)
-    registry.point(bad)
-    wait_until(lambda: "refused" in health(client))
+    with requests(client, clients=1) as answers:
+        registry.point(bad)
+        wait_until(lambda: "refused" in client.get("/healthz").json())
+    assert {(answer.status_code, answer.json()["model_version"]) for answer in answers} == {(200, present)}
     said = health(client)
     assert (said["model_version"], said["refused"]["model_version"], said["refused"]["code"]) == (present, bad, code)
     assert client.post("/v1/extract", json=BODY).json()["model_version"] == present
     counts = measured(client)
-    assert (counts[counter], counts[f'layoutray_model_version{{model="untrained",version="{present}"}}']) == (1, 1)
+    assert (counts[counter], counts[f'layoutray_model_version{{model="untrained",version="{present}"}}']) == (
+        before + 1,
+        1,
+    )
     time.sleep(1)
-    assert measured(client)[counter] == 1, "it is not loaded again and again"
+    assert measured(client)[counter] == before + 1, "it is not loaded again and again"
     roll(client, registry, present)
 
 

@@ -86,3 +86,22 @@ def test_a_file_that_is_no_report_is_refused(tmp_path: Path, capsys: pytest.Capt
     arguments = ["--evaluation", str(tmp_path / "report.json")]
     assert main(["export", "huggingface", str(tmp_path / "ours"), str(tmp_path / "theirs"), *arguments]) == 1
     assert "it lacks pages, split or metrics" in " ".join(capsys.readouterr().err.split())
+
+
+def test_names_of_files_are_text_in_one_line(tmp_path: Path) -> None:
+    hostile = "<script>alert(1)</script> [here](javascript:x) `|\n\n# Approved \x1b[2J\u202e" + "x" * 10_000
+    made = make(tmp_path, {"arch": "hf"})
+    made = replace(
+        made,
+        labels=("O", f"B-{hostile}", f"I-{hostile}"),
+        recipe=replace(made.recipe, name=hostile),
+        provenance={"pages_from": [hostile], "init": [hostile], "imported_from": hostile},
+    )
+    evaluated = [Evaluated((hostile,), hostile, {"f1": 0.5}, words=hostile)]
+    text = model_card(made, evaluated, Statements(), needs_layoutray=True)
+    body = text.split("\n---\n", 1)[1]
+    assert "<" not in body.replace("word < ", "")
+    assert "](" not in body
+    assert "# Approved" not in body.splitlines()
+    assert not {"\x1b", "\u202e"} & set(body)
+    assert max(map(len, body.splitlines())) < 2000

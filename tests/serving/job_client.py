@@ -26,11 +26,17 @@ class _Unasked:
 
 
 def job_client(
-    ledger: Ledger, limits: Limits, *, prefixes: Sequence[str] = (), hosts: Sequence[str] = ()
+    ledger: Ledger,
+    limits: Limits,
+    *,
+    prefixes: Sequence[str] = (),
+    hosts: Sequence[str] = (),
+    keys: str = "",
+    audit: str = "",
 ) -> TestClient:
-    """The client, whose jobs are in `ledger`."""
+    """The client, whose jobs are in `ledger`; without `keys`, which is a file, everybody may send jobs."""
     telemetry = Telemetry()
-    access = make_access("", "", telemetry)
+    access = make_access(keys, audit, telemetry)
     runner = JobRunner(ledger, _Unasked(), access, limits, at_once=lambda: 1)  # pyright: ignore[reportArgumentType]
     api = FastAPI()
     failures.handle_failures(api)

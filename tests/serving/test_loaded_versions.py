@@ -10,6 +10,7 @@ from layoutray.devices import CPU
 from layoutray.serving.loaded_versions import LoadedVersions
 from layoutray.serving.model import Loader, Version, VersionError, weights_bytes
 from tests.cluster.checkpoints import save_untrained
+from tests.serving.no_trial import no_trial
 
 DEFAULT, A, B, C = (Version(name, "1", name) for name in ("", "a", "b", "c"))
 
@@ -32,7 +33,7 @@ def run(root: Path, models: float, check: Callable[[LoadedVersions, list[str]], 
 
     async def checked() -> None:
         budget = int(models * weights_bytes(str(root / "model-a")))
-        await check(LoadedVersions(DEFAULT, Loader(CPU, fetch), budget), fetched)
+        await check(LoadedVersions(DEFAULT, Loader(CPU, fetch), budget, no_trial), fetched)
 
     asyncio.run(checked())
 

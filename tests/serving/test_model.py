@@ -15,6 +15,7 @@ from layoutray.errors import InputError
 from layoutray.serving.loaded_versions import LoadedVersions
 from layoutray.serving.model import Loader, Version, VersionError
 from tests.cluster.checkpoints import save_untrained
+from tests.serving.no_trial import no_trial
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def test_versions_are_loaded_once_and_kept_as_asked(tmp_path: Path) -> None:
     one, two, none = Version("one", "1"), Version("two", "2"), Version("none", "3")
 
     async def check() -> Sequence[str]:
-        versions = LoadedVersions(one, Loader(CPU, fetch), 0)
+        versions = LoadedVersions(one, Loader(CPU, fetch), 0, no_trial)
         loaded = await asyncio.gather(*(versions.get(two) for _ in range(3)))
         assert len({id(one) for one in loaded}) == 1
         assert versions.served.description.model_version == "1", "a loaded version is not yet the served one"

@@ -343,3 +343,5 @@ def test_a_path_with_dots_is_that_of_the_file(tmp_path: Path, monkeypatch: pytes
 
 def test_a_name_that_is_too_long_for_the_disk_does_not_exist(tmp_path: Path) -> None:
     assert not sources.exists(str(tmp_path / ("a" * 300)))
+    assert not sources.exists(str(tmp_path / ("a" * 300) / "b"))
+    assert not sources.exists(str(tmp_path) + "/a" * 3000)

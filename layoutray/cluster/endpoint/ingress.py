@@ -33,6 +33,7 @@ from layoutray.serving.page_cache import PageCache
 from layoutray.serving.routes import Routes
 from layoutray.serving.settings import ServeSettings
 from layoutray.serving.telemetry import Telemetry
+from layoutray.tracking import client
 
 
 class Ingress:
@@ -50,6 +51,7 @@ class Ingress:
         registry: Registry,
     ) -> None:
         request_log.write_with_serve()
+        client.be_impatient()
         _require_one()
         metrics, limits = Telemetry(), settings.limits
         self._models = models = (

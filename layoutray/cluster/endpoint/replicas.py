@@ -29,6 +29,7 @@ from layoutray.serving.failures import log_failure, problem_of
 from layoutray.serving.loaded_versions import LoadedVersions
 from layoutray.serving.model import LoadedVersion, Loader, ModelDescription, Version, VersionError
 from layoutray.serving.request_log import write_with_serve
+from layoutray.tracking import client
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -98,6 +99,7 @@ class ModelReplica:
 
     def __init__(self, held: HeldModels) -> None:
         write_with_serve()
+        client.be_impatient()
         loader = Loader(gpus.assigned_device(), held.fetch, held.beams, ray_internals.free_memory)
         self._versions = LoadedVersions(held.first, loader, held.budget)
         self._one_run = threading.Lock()

@@ -70,6 +70,7 @@ class ServedVersion:
         self._refusal: VersionError | None = None
         self._former: Version | None = None
         self._refused_at = 0.0
+        self._registry_answers = True
         if lookup:
             threading.Thread(target=self._follow, args=(lookup, interval_s), daemon=True).start()
 
@@ -91,13 +92,27 @@ class ServedVersion:
         while True:
             try:
                 if served := self._served or self._first():
-                    self._update(lookup(), served)
-            except LayoutrayError as error:
-                self._telemetry.version("unknown")
-                _log.warning("version %s is served on: %s", self._served and self._served.model_version, error)
+                    wanted = self._look_up(lookup)
+                    if wanted:
+                        self._update(wanted, served)
             except Exception:
                 _log.exception("the version to serve could not be changed; this is tried again")
             time.sleep(interval_s)
+
+    def _look_up(self, lookup: Lookup) -> Version | None:
+        """The version to serve; None when the registry does not say it, of which the log has the first time."""
+        try:
+            wanted = lookup()
+        except LayoutrayError as error:
+            self._telemetry.version("unknown")
+            level = logging.WARNING if self._registry_answers else logging.DEBUG
+            _log.log(level, "version %s is served on: %s", self._served and self._served.model_version, error)
+            self._registry_answers = False
+            return None
+        if not self._registry_answers:
+            _log.info("the registry answers again")
+        self._registry_answers = True
+        return wanted
 
     def _first(self) -> ModelDescription | None:
         """The first version that is served; None if that is not decided here."""
@@ -169,6 +184,7 @@ class VersionOnDemand(ServedVersion):
     def __init__(self, name: str, models: Models, lookup: Lookup, interval_s: float, telemetry: Telemetry) -> None:
         self._one_ask = asyncio.Lock()
         self._kept: Version | None = None
+        self._looking: asyncio.Task[Version] | None = None
         self._wanted: Lookup = lambda: replace(lookup(), name=name)
         super().__init__(models, self._wanted, interval_s, telemetry)
 
@@ -188,7 +204,10 @@ class VersionOnDemand(ServedVersion):
 
     async def _load_first(self) -> ModelDescription:
         try:
-            wanted = await asyncio.to_thread(self._wanted)
+            # A slow registry holds one thread, however many requests have given up meanwhile.
+            if self._looking is None or self._looking.done():
+                self._looking = asyncio.create_task(asyncio.to_thread(self._wanted))
+            wanted = await asyncio.shield(self._looking)
         except LayoutrayError as error:
             self._telemetry.version("unknown")
             _log.warning("a model cannot be loaded: %s", error)

@@ -44,6 +44,6 @@ const session = await signIn();
 const reviewer = document.getElementById("reviewer");
 reviewer.textContent = visible(session.reviewer);
 reviewer.hidden = false;
-reviewer.addEventListener("click", () => changeReviewer(session));
+reviewer.addEventListener("click", () => changeReviewer(session, () => end()));
 addEventListener("hashchange", () => show(session));
 await show(session);

@@ -8,6 +8,7 @@ export class Review extends EventTarget {
   constructor(document) {
     super();
     this.number = document.number;
+    this.doc_id = document.doc_id;
     this.said = document.said;
     this.load(document);
   }

@@ -1,6 +1,7 @@
 // Saves a review while a person works on it. What is not saved yet is kept in the browser too.
 
 import * as api from "./api.js";
+import * as drafts from "./drafts.js";
 import { merge, same } from "./merge.js";
 
 const WAIT = 500;
@@ -15,14 +16,13 @@ export class Saver {
     this.review = review;
     this.tell = tell;
     this.resolve = resolve;
-    this.key = `layoutray-draft-${review.number}`;
     review.addEventListener("change", () => this.#changed());
     addEventListener("pagehide", () => this.#leave());
   }
 
   /** Take up what an earlier tab could not save. */
   async resume() {
-    const draft = JSON.parse(localStorage.getItem(this.key) ?? "null");
+    const draft = drafts.read(this.review);
     if (!draft) return;
     const { number, revision, values, done } = this.review;
     const theirs = { number, revision, values, state: done ? "done" : "" };
@@ -46,7 +46,7 @@ export class Saver {
 
   #changed() {
     if (!this.#unsaved()) {
-      localStorage.removeItem(this.key);
+      drafts.remove(this.review);
       return;
     }
     this.#keep();
@@ -57,7 +57,7 @@ export class Saver {
 
   #keep() {
     const { saved: base, now, revision } = this.review;
-    localStorage.setItem(this.key, JSON.stringify({ revision, base, now }));
+    drafts.keep(this.review, { revision, base, now });
   }
 
   async #save() {
@@ -67,7 +67,7 @@ export class Saver {
       this.review.revision = answer.revision;
       this.review.saved = sent;
       if (this.#unsaved()) this.#keep();
-      else localStorage.removeItem(this.key);
+      else drafts.remove(this.review);
       this.tell("Saved");
       return true;
     } catch (error) {

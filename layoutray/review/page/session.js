@@ -2,6 +2,7 @@
 
 import * as api from "./api.js";
 import { ask } from "./dialog.js";
+import * as drafts from "./drafts.js";
 import { element, visible } from "./elements.js";
 
 const PATH = "/review/session";
@@ -19,18 +20,21 @@ export async function signIn() {
     }
   }
   api.useToken(session.token);
+  drafts.removeOthers(session.account);
   return session;
 }
 
-/** Ask who is at the page, or sign out, and load the page again. */
-export async function changeReviewer(session) {
+/** Ask who is at the page, or sign out, and load the page again. `save` saves what is not saved. */
+export async function changeReviewer(session, save) {
   const name = element("input", { id: "name", value: session.reviewer, autocomplete: "name", maxlength: 64 });
   const content = element("p", {}, element("label", { for: "name" }, "Your name, for the history"), name);
   const leave = session.needs_key ? [["leave", "Sign out"]] : [];
   const choice = await ask("Reviewer", content, [["save", "Save"], ...leave, ["", "Cancel"]]);
   if (!choice) return;
   localStorage.setItem(NAME, choice === "save" ? name.value : "");
+  await save();
   await api.remove(PATH);
+  if (choice === "leave") drafts.removeAll();
   location.reload();
 }
 

@@ -1,6 +1,7 @@
 """The audit log of the endpoint: one line of JSON for each request for a document, also for refused ones.
 
-A line says who sent what, and what became of it. It has no content of any document, and no file name.
+An admin's request for a job of another key has a line too. A line says who sent what, and what became of it. It has no
+content of any document, and no file name.
 """
 
 import asyncio
@@ -37,7 +38,8 @@ class AuditRecord:
         model: the model that was asked, as answers state it.
         model_version: its version.
         milliseconds: from the request to the answer.
-        outcome: `status` of the answer, or the error code.
+        outcome: `status` of the answer, or the error code; `read`, `cancelled` or `deleted` for a job of another key.
+        owner: name of the key whose job an admin reads, cancels or deletes; else empty.
     """
 
     time: str
@@ -50,6 +52,7 @@ class AuditRecord:
     model_version: str = ""
     milliseconds: float = 0.0
     outcome: str = ""
+    owner: str = ""
 
 
 class AuditLog:
@@ -78,6 +81,10 @@ class AuditLog:
     def refused(self, key: str, path: str, request_id: str, refusal: ApiError) -> None:
         """Write the line of a request that was refused before it was a request for a document."""
         self._write(AuditRecord(time=_now(), key=key, path=path, request_id=request_id, outcome=refusal.code))
+
+    def used(self, key: str, path: str, request_id: str, owner: str, outcome: str) -> None:
+        """Write the line of a request of an admin for a job of another key."""
+        self._write(AuditRecord(time=_now(), key=key, path=path, request_id=request_id, owner=owner, outcome=outcome))
 
     def _write(self, record: AuditRecord) -> None:
         if not self._file:

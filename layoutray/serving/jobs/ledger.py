@@ -65,7 +65,12 @@ class Ledger:
         """
         scheme, separator, _ = address.partition("://")
         if not separator:
-            return cls(open_database(Path(address), LEDGER_FILE, create=True), system)
+            database = open_database(Path(address), LEDGER_FILE, create=True)
+            try:
+                return cls(database, system)
+            except DatabaseError as error:
+                database.close()
+                raise InputError(f"{address} cannot be read as a job ledger: {error}") from error
         if scheme != "postgresql":
             raise InputError(
                 f"a job ledger cannot be at an address {scheme}://; give a file, or a database of PostgreSQL as "

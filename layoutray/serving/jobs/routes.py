@@ -31,6 +31,7 @@ from layoutray.serving.jobs.schema import (
 )
 from layoutray.serving.jobs.webhooks import Webhooks
 from layoutray.serving.limits import Admission, Limits
+from layoutray.serving.request_log import request_id
 from layoutray.serving.routes import FieldNames
 
 _LEDGER = "job ledger"
@@ -196,17 +197,25 @@ class JobRoutes:
 
     async def cancel(self, request: Request, job: str) -> JobResponse:
         """Forget the documents that wait; results stay. A job that has ended stays as it is."""
-        await self._own(request, job)
+        await self._own(request, job, "cancelled")
         await in_database(_LEDGER, self._ledger.cancel, job)
-        return (await self._own(request, job)).shown
+        return (await self._found(request, job)).shown
 
     async def delete(self, request: Request, job: str) -> None:
         """Delete a job with its documents and results, also while it runs."""
-        await self._own(request, job)
+        await self._own(request, job, "deleted")
         if not await in_database(_LEDGER, self._ledger.delete, job):
             raise _unknown(job)
 
-    async def _own(self, request: Request, job: str) -> Job:
+    async def _own(self, request: Request, job: str, does: str = "read") -> Job:
+        """As `_found`; the audit log has what is done with somebody else's job."""
+        caller: Caller = request.state.caller
+        found = await self._found(request, job)
+        if caller.name not in ("", found.owner):
+            self._access.audit.used(caller.name, request.url.path, request_id(request.headers), found.owner, does)
+        return found
+
+    async def _found(self, request: Request, job: str) -> Job:
         """A job. Raises ApiError (404) when there is no such job, or it is somebody else's."""
         caller: Caller = request.state.caller
         # Others are never looked up: PostgreSQL takes no text with the character NUL.

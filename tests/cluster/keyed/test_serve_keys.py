@@ -141,6 +141,7 @@ def test_the_audit_log_says_who_sent_what_and_what_became_of_it(
         "model_version",
         "milliseconds",
         "outcome",
+        "owner",
     ]
     assert (answered["key"], answered["path"], answered["document"]) == ("audited", "/v1/extract", answer["doc_id"])
     assert (answered["pages"], answered["outcome"]) == (1, "success")

@@ -1,16 +1,21 @@
 """A ledger is a file or a database of PostgreSQL, with the same tables; anything else is refused."""
 
+import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
 from layoutray.errors import InputError, MissingDependencyError
 from layoutray.serving.jobs.ledger import Ledger
+from layoutray.serving.jobs.records import JobFile, Submission
+from layoutray.store.database import DatabaseError
 from tests.serving.ledger_places import LedgerPlace
 
 if TYPE_CHECKING:
@@ -107,3 +112,73 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         connection.exec_driver_sql("PRAGMA query_only = ON")
     with pytest.raises(InputError, match="cannot be written: attempt to write a readonly database"):
         ledger.check(patience_s=0)
+
+
+CONTENT = b"secret content of a document "
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> tuple[Path, str]:
+    """The file of a ledger with a job of three documents, and its id."""
+    file = tmp_path / "jobs.db"
+    files = [JobFile(f"{number}.png", str(number), lambda: CONTENT * 100) for number in range(3)]
+    with closing(Ledger.open(str(file))) as ledger:
+        job, _ = ledger.add(Submission(owner="acme", options={"words": False}, files=files), 10)
+    return file, job
+
+
+@pytest.mark.parametrize("damage", ["random", "cut", "zeros"])
+def test_a_damaged_file_is_refused_with_what_to_do(filled: tuple[Path, str], damage: str) -> None:
+    file, size = filled[0], filled[0].stat().st_size
+    if damage == "cut":
+        os.truncate(file, size // 2)
+    else:
+        file.write_bytes(bytes(size) if damage == "zeros" else Random(0).randbytes(size))
+    with pytest.raises(
+        InputError, match=r"jobs\.db cannot be .*; the file is damaged: restore it from a backup, or move"
+    ):
+        Ledger.open(str(file))
+    Ledger.open(str(file.with_name("other.db"))).close()
+
+
+def test_a_page_of_random_bytes_is_an_error_of_the_database_without_text_of_documents(
+    filled: tuple[Path, str], tmp_path: Path
+) -> None:
+    file, job = filled
+    content, damaged, errors = file.read_bytes(), tmp_path / "damaged.db", list[str]()
+    for begin in range(0, len(content), 4096):
+        noise = Random(begin).randbytes(4096 - 100)
+        damaged.write_bytes(content[: begin + 100] + noise + content[begin + 4096 :])
+        for call in (
+            lambda ledger: ledger.status(job),
+            lambda ledger: ledger.next((), "acme"),
+            lambda ledger: ledger.delete_ended(1.0),
+            lambda ledger: list(ledger.results(job, 0, 10)),
+            lambda ledger: ledger.delete(job),
+        ):
+            try:
+                with closing(Ledger.open(str(damaged))) as ledger:
+                    call(ledger)
+            except (InputError, DatabaseError) as error:
+                errors.append(str(error))
+        for name in ("damaged.db-wal", "damaged.db-shm"):
+            (tmp_path / name).unlink(missing_ok=True)
+    assert len(errors) > 20
+    assert not [error for error in errors if "secret" in error]
+
+
+def test_a_text_that_is_not_utf_8_is_not_quoted(filled: tuple[Path, str]) -> None:
+    file, _ = filled
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("UPDATE documents SET content = CAST(x'ff' || 'secret words' AS TEXT)")
+    with closing(Ledger.open(str(file))) as ledger, pytest.raises(DatabaseError, match="Could not decode") as failed:
+        ledger.next((), "acme")
+    assert "secret" not in str(failed.value)
+
+
+def test_a_log_of_random_bytes_loses_nothing_that_is_in_the_file(filled: tuple[Path, str]) -> None:
+    file, job = filled
+    file.with_name("jobs.db-wal").write_bytes(Random(0).randbytes(50_000))
+    with closing(Ledger.open(str(file))) as ledger:
+        ledger.check()
+        assert ledger.status(job)
