@@ -1,5 +1,6 @@
 """Settings of recognition. They are part of a page's identity: other settings make other pages from the same file."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, fields
 from typing import Any, Literal
@@ -71,3 +72,7 @@ class Recognition:
         """The section of a recipe that `from_section` reads."""
         own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "settings"}
         return own | {self.engine: self.settings}
+
+    def as_json(self) -> str:
+        """All settings as one line, as the provenance of a page states them."""
+        return json.dumps(config.to_dict(self), sort_keys=True, separators=(",", ":"))
