@@ -55,7 +55,9 @@ def test_a_page_of_other_labels_has_the_words_of_the_earlier_page(read: tuple[Pa
         again = recognise_page(source, recalled(replace(task, page_id="of-other-labels"), output))
         assert source._recogniser.pid is None  # no engine ran
     assert isinstance(again, Page)
-    assert [(word.text, word.tag, word.group) for word in again.words] == [(word.text, None, None) for word in page.words]
+    assert [(word.text, word.tag, word.group) for word in again.words] == [
+        (word.text, None, None) for word in page.words
+    ]
     assert again.words[0].box.to_pixels(1000, 1000) == pytest.approx(page.words[0].box.to_pixels(1000, 1000), abs=1e-3)
     assert replace(again, words=()) == replace(page, words=())
 
