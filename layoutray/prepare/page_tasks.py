@@ -12,7 +12,7 @@ from layoutray.readers import DocumentRef
 from layoutray.store.dead_letter import DeadLetter
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageTask:
     """One page to process.
 

@@ -43,7 +43,7 @@ LATIN = frozenset(_ASCII + _SYMBOLS + " ").union(*map(str.lower, _LETTERS.values
 """The characters of all languages that can be named."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RapidocrSettings:
     """Settings of PP-OCR.
 
