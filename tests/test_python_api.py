@@ -161,7 +161,7 @@ def test_the_whole_way_of_the_example(
     monkeypatch.setattr(sys, "argv", ["whole_way.py", str(tmp_path)])
     runpy.run_path(str(REPOSITORY / "docs/examples/whole_way.py"), run_name="__main__")
     said = capsys.readouterr().out
-    assert "10 pages read by tesserocr" in said
+    assert "10 pages read by rapidocr" in said
     assert re.search(r"F1 on test: [01]\.\d{3}", said)
     assert said.endswith("10 pages answered\n")
 

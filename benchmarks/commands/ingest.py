@@ -22,10 +22,11 @@ from layoutray.cli.shared import terminal
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest, plan_ingest
 from layoutray.errors import InputError
-from layoutray.ocr.settings import PROFILES, Profile, Recognition
+from layoutray.ocr.settings import Recognition
 from layoutray.recipe.ingest import IngestRecipe
 
 _OURS, _XARGS, _POOL = "ingest", "xargs", "pool"
+_TESSERACT = "tesserocr"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,7 @@ class IngestBenchmarkOptions:
 
     Attributes:
         pages: most pages to read.
-        peers: what to compare with; empty: all that read pages as the profile does.
+        peers: what to compare with; empty: all that read pages with the engine.
         processes: that read pages.
     """
 
@@ -43,7 +44,7 @@ class IngestBenchmarkOptions:
     rounds: int
     peers: Sequence[str]
     processes: int
-    profile: Profile
+    engine: str
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -55,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
         nargs="+",
         choices=(_XARGS, _POOL),
         default=[],
-        help="what to compare with (default: both; with the profile accurate only the pool, as xargs runs tesseract)",
+        help="what to compare with (default: both; with rapidocr only the pool, as xargs runs tesseract)",
     )
     parser.add_argument(
         "--processes",
@@ -64,7 +65,10 @@ def main(arguments: Sequence[str]) -> int:
         help="processes that read pages (default: all cores); with fewer, Ray's own processes have a core",
     )
     parser.add_argument(
-        "--profile", choices=tuple(PROFILES), default="fast", help="how pages are read (default: %(default)s)"
+        "--engine",
+        choices=(_TESSERACT, "rapidocr"),
+        default=_TESSERACT,
+        help="how pages are read (default: %(default)s)",
     )
     options = IngestBenchmarkOptions(**vars(parser.parse_args(arguments)))
     with tempfile.TemporaryDirectory() as scratch:
@@ -72,17 +76,17 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _peers(options: IngestBenchmarkOptions) -> Sequence[str]:
-    if options.profile == "fast":
+    if options.engine == _TESSERACT:
         return options.peers or (_XARGS, _POOL)
     if _XARGS in options.peers:
-        raise InputError("--peers xargs runs tesseract, which --profile accurate does not use; name --peers pool only")
+        raise InputError("--peers xargs runs tesseract, which --engine rapidocr does not use; name --peers pool only")
     return (_POOL,)
 
 
 def _compare(options: IngestBenchmarkOptions, scratch: Path) -> int:
     peers, processes, rounds = _peers(options), options.processes, options.rounds
     # Pages with a text layer go through OCR too, because the baselines do OCR for every page.
-    recognition = Recognition(text_layer="never", profile=options.profile)
+    recognition = Recognition(text_layer="never", engine=options.engine)
     recipe = IngestRecipe(reader="folder", dev_share=0, recognition=recognition)
     sample, prepared = scratch / "sample", scratch / "prepared"
     prepared.mkdir()

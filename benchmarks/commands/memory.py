@@ -9,7 +9,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from PIL import Image
 
@@ -112,11 +111,7 @@ def _recognition(options: MemoryOptions) -> Recognition:
 
     Small pages are not read well, so by default most of them would be read in four directions.
     """
-    small: dict[str, Any] = {
-        "fast": {"tesserocr": {"preprocessing": {"width": options.width}}},
-        "accurate": {"rapidocr": {"short_side": 32}},
-    }
-    section = {"profile": options.profile, "orientation": "upright", **small[options.profile]}
+    section = {"profile": options.profile, "orientation": "upright", "rapidocr": {"short_side": 32}}
     return config.build(Recognition, section, "recognition")
 
 

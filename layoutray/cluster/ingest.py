@@ -23,6 +23,7 @@ from layoutray.cluster.meters import IngestMeter
 from layoutray.cluster.page_worker import DocumentOpener, PageWorker
 from layoutray.cluster.progress import Progress, ignore_progress
 from layoutray.cluster.worker_pool import map_records
+from layoutray.prepare import read_before
 from layoutray.prepare.discovery import find_documents
 from layoutray.prepare.manifest import IngestRun, Manifest, make_manifest
 from layoutray.prepare.opened_before import OpenedBefore
@@ -173,6 +174,7 @@ def run_plan(
     meter = IngestMeter()
     meter.dead([letter.reason for letter in plan.letters])
     if tasks:
+        tasks = read_before.recall(tasks, output, recipe.recognition) if recipe.words == "ocr" else tasks
         latest = Progress(stage="recognise", done=0, total=len(tasks), skipped=len(plan.page_tasks) - len(tasks))
         progress(latest)
         meter.done(0, waiting=latest.total)

@@ -1,12 +1,10 @@
 """The words of one page: from a PDF's text layer when it is usable, else by OCR, as in pictures beside the text."""
 
 import itertools
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from layoutray import config
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.errors import MissingDependencyError
 from layoutray.ocr import beside, engines, pdf, pdf_text
@@ -99,7 +97,7 @@ def _with_pictures(page: PdfPage, layer: RecognisedPage, areas: Sequence[Box], s
     found = beside.read(drawn, areas, layer.words, engine, settings)
     provenance = replace(layer.provenance, reason=f"{told}: {len(found)} words by OCR")
     if found:
-        provenance = replace(provenance, engine=engine.name, version=version, settings=_as_json(settings))
+        provenance = replace(provenance, engine=engine.name, version=version, settings=settings.as_json())
     return replace(layer, words=tuple(pdf_text.with_blocks(beside.merged(layer.words, found))), provenance=provenance)
 
 
@@ -110,12 +108,8 @@ def _by_ocr(rendered: Rendered, number: int, reason: str, settings: Recognition)
         reason = f"{reason}; read after a turn of {reading.degrees} degrees clockwise"
     version = engine.version(settings.settings)
     provenance = Provenance(
-        words="ocr", reason=reason, engine=engine.name, version=version, settings=_as_json(settings)
+        words="ocr", reason=reason, engine=engine.name, version=version, settings=settings.as_json()
     )
     return RecognisedPage(
         number=number, width=rendered.width, height=rendered.height, words=reading.words, provenance=provenance
     )
-
-
-def _as_json(settings: Recognition) -> str:
-    return json.dumps(config.to_dict(settings), sort_keys=True, separators=(",", ":"))

@@ -1,5 +1,6 @@
 """Settings of recognition. They are part of a page's identity: other settings make other pages from the same file."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, fields
 from typing import Any, Literal
@@ -10,8 +11,11 @@ from layoutray.ocr import engines
 
 Profile = Literal["fast", "accurate"]
 
-PROFILES: Mapping[Profile, str] = {"fast": "tesserocr", "accurate": "rapidocr"}
-"""The engine of each profile, with its default settings. `docs/results/ocr.md` has the measurements behind them."""
+PROFILES: Mapping[Profile, tuple[str, Mapping[str, Any]]] = {
+    "fast": ("rapidocr", {"detection": "tiny", "certain": 0.7, "sure": 0.0}),
+    "accurate": ("rapidocr", {}),
+}
+"""Engine of each profile, and its settings beside defaults. `docs/results/ocr.md` has the measurements behind them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +23,7 @@ class Recognition:
     """All settings that affect the words of a page.
 
     Args:
-        profile: the engine to use where none is named: `fast`, or `accurate`, which takes more time for each page.
+        profile: the engine and its settings where none are named: `fast`, or `accurate`, which takes more time.
 
     Attributes:
         engine: name of the OCR engine; empty: that of the profile.
@@ -44,10 +48,10 @@ class Recognition:
     profile: InitVar[Profile] = "accurate"
 
     def __post_init__(self, profile: Profile) -> None:
-        engine = engines.load(self.engine or PROFILES[profile])
+        engine = engines.load(self.engine or PROFILES[profile][0])
         object.__setattr__(self, "engine", engine.name)
         if self.settings is None:
-            object.__setattr__(self, "settings", engine.settings())
+            object.__setattr__(self, "settings", engine.settings(**_settings_of(profile, engine.name)))
         elif not isinstance(self.settings, engine.settings):
             raise InputError(f"the engine {engine.name} takes {engine.settings.__name__}, got {self.settings!r}")
 
@@ -57,17 +61,29 @@ class Recognition:
         profile = values.get("profile", "accurate")
         if profile not in PROFILES:
             raise RecipeError(f"recipe key {path}.profile is {profile!r}; allowed: {', '.join(PROFILES)}")
-        name = str(values.get("engine") or PROFILES[profile])
+        name = str(values.get("engine") or PROFILES[profile][0])
         try:
             engine = engines.load(name)
         except InputError as error:
             raise RecipeError(f"recipe key {path}.engine: {error}") from error
         own = [field.name for field in fields(cls) if field.name != "settings"]
         config.check_keys(values, ["profile", *own, name], path)
-        settings = config.build(engine.settings, values.get(name, {}), f"{path}.{name}")
+        settings = config.build(
+            engine.settings, {**_settings_of(profile, name), **values.get(name, {})}, f"{path}.{name}"
+        )
         return {key: values[key] for key in own if key in values} | {"engine": name, "settings": settings}
 
     def to_section(self) -> dict[str, Any]:
         """The section of a recipe that `from_section` reads."""
         own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "settings"}
         return own | {self.engine: self.settings}
+
+    def as_json(self) -> str:
+        """All settings as one line, as the provenance of a page states them."""
+        return json.dumps(config.to_dict(self), sort_keys=True, separators=(",", ":"))
+
+
+def _settings_of(profile: Profile, engine: str) -> Mapping[str, Any]:
+    """The settings of a profile, if they are of this engine."""
+    its_engine, settings = PROFILES[profile]
+    return settings if engine == its_engine else {}

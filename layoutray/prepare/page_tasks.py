@@ -12,7 +12,7 @@ from layoutray.readers import DocumentRef
 from layoutray.store.dead_letter import DeadLetter
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageTask:
     """One page to process.
 
@@ -21,12 +21,14 @@ class PageTask:
         doc_id: SHA-256 of the document's bytes.
         page: number of the page, from 1.
         reference: the document of the page. Its split is decided.
+        read_in: URI of a shard with the words that the same OCR has read of the page; empty: the page is to be read.
     """
 
     page_id: str
     doc_id: str
     page: int
     reference: DocumentRef
+    read_in: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,7 +87,7 @@ def make_plan(
             continue
         for page in result.pages:
             its_id = page_id(doc_id, page, result.annotation, settings)
-            page_tasks.append(PageTask(its_id, doc_id, page, result.reference))
+            page_tasks.append(PageTask(page_id=its_id, doc_id=doc_id, page=page, reference=result.reference))
         documents.append(result.document)
         repairs, dropped = repairs + result.repairs, dropped + result.dropped
     return Plan(

@@ -17,6 +17,7 @@ from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
 from layoutray.prepare.align import label_by_area, transfer_tags
 from layoutray.prepare.page_tasks import OpenedDocument, PageTask
+from layoutray.prepare.read_before import words_of
 from layoutray.readers import DocumentRef, Reader, Truth
 from layoutray.store import sources
 from layoutray.store.dead_letter import DeadLetter
@@ -123,7 +124,7 @@ class OcrWordSource:
         )
 
     def page(self, task: PageTask) -> Page:
-        recognised = self._recogniser.recognise(self._file(task), task.page)
+        recognised = words_of(task) if task.read_in else self._recogniser.recognise(self._file(task), task.page)
         if self._reader.tags:
             recognised = replace(recognised, words=self._tagged(recognised.words, task))
         reference = task.reference

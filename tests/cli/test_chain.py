@@ -102,10 +102,10 @@ def test_the_run_has_curves_scores_and_pictures(here: Path) -> None:
     reported = json.loads((here / "report.json").read_text())["metrics"]
     shown = {name.rpartition("/")[2]: value for name, value in kept.data.metrics.items() if name.startswith("test ")}
     assert shown == reported
-    assert kept.data.metrics["test tesserocr/f1"] == reported["f1"], "the name says who has read the words"
+    assert kept.data.metrics["test rapidocr/f1"] == reported["f1"], "the name says who has read the words"
     model = run.client.get_logged_model(kept.outputs.model_outputs[0].model_id)
     measured = {metric.dataset_name for metric in model.metrics if metric.key.startswith("test ")}
-    assert measured == {"drawn, tesserocr"}
+    assert measured == {"drawn, rapidocr"}
     contexts = {tag.value for given in kept.inputs.dataset_inputs for tag in given.tags}
     assert contexts == {"training", "test"}
     assert {"f1", "precision", "recall", "support"} <= reported.keys()

@@ -112,10 +112,10 @@ def folder(tmp_path: Path) -> str:
     reasons = {"a.pdf": Reason.TIMEOUT, "b.pdf": Reason.BAD_BOX}
     units = [
         PageTask(
-            f"id-{name}",
-            f"doc-{name}",
-            3,
-            DocumentRef(key=name, source=f"/in/{name}", image=f"/in/{name}", annotation="", split="train"),
+            page_id=f"id-{name}",
+            doc_id=f"doc-{name}",
+            page=3,
+            reference=DocumentRef(key=name, source=f"/in/{name}", image=f"/in/{name}", annotation="", split="train"),
         )
         for name in reasons
     ]

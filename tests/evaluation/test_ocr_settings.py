@@ -57,7 +57,7 @@ def test_boxes_of_words_that_were_read_right_are_compared() -> None:
 
 
 def test_a_resolution_that_is_too_low_lowers_recall() -> None:
-    tiny = variant("profile=fast tesserocr.preprocessing.width=60")
+    tiny = variant("engine=tesserocr tesserocr.preprocessing.width=60")
     good, bad = score_settings("page", [known_page(WORDS)], {"default": FAST, "tiny": tiny})
     assert bad.recall < 0.5 < good.recall
     assert len(good.cells()) == len(HEADING)

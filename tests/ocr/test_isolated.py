@@ -20,7 +20,7 @@ from tests.ocr.files import encoded, pdf, picture, typed
 
 pytestmark = pytest.mark.ocr
 
-SETTINGS = Recognition(profile="fast")
+SETTINGS = Recognition(engine="tesserocr")
 GOOD = encoded(picture("everything works today"), "PNG")
 
 

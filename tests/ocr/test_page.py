@@ -19,7 +19,7 @@ from tests.ocr.files import encoded, pdf, picture, placed_picture, typed
 
 pytestmark = pytest.mark.ocr
 
-SETTINGS = Recognition(profile="fast")
+SETTINGS = Recognition(engine="tesserocr")
 TEXT = "Purchase order 4711\nfor seven wooden chairs"
 ORIENTATION = 0x0112
 

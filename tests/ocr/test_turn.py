@@ -96,6 +96,33 @@ def test_scans_on_a_side_or_upside_down_are_read(profile: str, degrees: int) -> 
     assert read.words[0].box.to_pixels(*lying.size) == pytest.approx((left, top, right, bottom), abs=12)
 
 
+@dataclass
+class Unsure:
+    """The engine of the profiles, which never reads well enough, and what it has read in pixels."""
+
+    engine: engines.Engine
+    well_read: float = 1.1
+    least_confidence: float = 0.0
+    pixels: int = 0
+
+    def recognise(self, picture: np.ndarray, settings: object, max_pixels: int) -> tuple[Word, ...]:
+        self.pixels += picture.size
+        return self.engine.recognise(picture, settings, max_pixels)
+
+
+@pytest.mark.ocr
+@pytest.mark.parametrize(("degrees", "pages"), [(0, 1), (180, 2), (90, 2)])
+def test_a_part_of_an_unclear_page_shows_in_which_direction_it_is_to_be_read(degrees: int, pages: int) -> None:
+    paragraph = picture("\n".join([TEXT] * 3), size=(1200, 1300))
+    scan = np.asarray(paragraph.rotate(-degrees, expand=True))
+    settings = Recognition(profile="fast")
+    engine = Unsure(engines.load(settings.engine))
+    reading = read_upright(scan, engine, settings)
+    assert reading.degrees == -degrees % 360
+    assert " ".join(word.text for word in reading.words) == " ".join(TEXT.split() * 3)
+    assert scan.size * pages < engine.pixels < scan.size * (pages + 0.7)
+
+
 @pytest.mark.ocr
 @pytest.mark.parametrize("degrees", [-5, -2, 3, 5])
 def test_the_accurate_profile_reads_skewed_scans(degrees: float) -> None:

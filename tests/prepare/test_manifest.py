@@ -14,7 +14,10 @@ def test_pages_of_dev_and_test_with_the_text_of_a_training_page_are_counted(tmp_
     written = [(split, f"{split}{number}", text.split()) for split in texts for number, text in enumerate(texts[split])]
     tasks = [
         PageTask(
-            f"id-{doc_id}", doc_id, 1, DocumentRef(key=doc_id, source=doc_id, image=doc_id, annotation="", split=split)
+            page_id=f"id-{doc_id}",
+            doc_id=doc_id,
+            page=1,
+            reference=DocumentRef(key=doc_id, source=doc_id, image=doc_id, annotation="", split=split),
         )
         for split, doc_id, _ in written
     ]

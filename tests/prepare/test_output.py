@@ -21,10 +21,10 @@ def output(tmp_path: Path) -> Output:
 
 def page_task(doc_id: str, page_id: str = "", split: str = "train") -> PageTask:
     return PageTask(
-        page_id or f"id-{doc_id}",
-        doc_id,
-        1,
-        DocumentRef(key=doc_id, source=f"{doc_id}.png", image=f"{doc_id}.png", annotation="", split=split),
+        page_id=page_id or f"id-{doc_id}",
+        doc_id=doc_id,
+        page=1,
+        reference=DocumentRef(key=doc_id, source=f"{doc_id}.png", image=f"{doc_id}.png", annotation="", split=split),
     )
 
 
@@ -124,7 +124,7 @@ def test_pages_of_former_settings_leave(output: Output) -> None:
 
 def test_pages_of_a_file_that_has_changed_leave(output: Output) -> None:
     commit(output, page_task("a"))
-    changed = PageTask("id-changed", "changed", 1, page_task("a").reference)
+    changed = PageTask(page_id="id-changed", doc_id="changed", page=1, reference=page_task("a").reference)
     output.commit([changed], [page("changed", 1, source="a.png")])
     output.reconcile(plan(changed))
     assert page_ids(output) == ["id-changed"]

@@ -25,7 +25,7 @@ from tests.store.pages import page as made_page
 from tests.store.pages import word
 
 pytestmark = pytest.mark.ocr
-SETTINGS = Recognition(profile="fast")
+SETTINGS = Recognition(engine="tesserocr")
 
 
 @pytest.fixture(scope="module", params=["fast", "accurate"])

@@ -1,6 +1,6 @@
-"""OCR engine `rapidocr`: PP-OCR's small models on onnxruntime. Reads receipts and forms better than Tesseract, slower.
+"""OCR engine `rapidocr`: the tiny and small networks of PP-OCRv6 on onnxruntime, without a download.
 
-The package `rapidocr` (Apache-2.0) carries the models, so that nothing is downloaded.
+A tiny network reads each line, and a small one the lines of which the tiny one is not certain.
 """
 
 from functools import lru_cache
@@ -24,7 +24,9 @@ class RapidocrEngine:
     def version(self, settings: RapidocrSettings) -> str:
         from layoutray.ocr.ppocr import models
 
-        return f"{models.version()} lexicon:{settings.lexicon_hash}" if settings.lexicon else models.version()
+        sizes = dict.fromkeys(("tiny", settings.detection))
+        used = (*(models.DETECTION[size] for size in sizes), *models.recognition(settings.language))
+        return f"{models.version(used)} lexicon:{settings.lexicon_hash}" if settings.lexicon else models.version(used)
 
     def recognise(self, picture: NDArray[np.uint8], settings: RapidocrSettings, max_pixels: int) -> tuple[Word, ...]:
         import cv2

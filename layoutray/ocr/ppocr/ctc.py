@@ -50,6 +50,31 @@ class Reading:
         """Mean over the characters, 0..1; 0 without characters."""
         return sum(one.confidence for one in self.characters) / len(self.characters) if self.characters else 0.0
 
+    @property
+    def text(self) -> str:
+        """The characters, without spaces."""
+        return "".join(one.text for one in self.characters)
+
+    @property
+    def certainty(self) -> float:
+        """Probability of the least certain decision, 0..1; 0 without characters.
+
+        Decisions are each character, a space or none before each but the first, and that no other character stands
+        between two. The last one shows characters that were missed.
+        """
+        if not self.characters:
+            return 0.0
+        others = self.scores.copy()
+        others[:, [BLANK, self.classes[SPACE]]] = 0.0
+        before, end = BLANK, 0
+        for one in self.characters:
+            others[end : one.start, [before, self.classes[one.text]]] = 0.0
+            others[one.start : one.end] = 0.0
+            before, end = self.classes[one.text], one.end
+        others[end:, before] = 0.0
+        spaces = [max(one.space_before, 1.0 - one.space_before) for one in self.characters[1:]]
+        return min(1.0 - float(others.max()), *spaces, *(one.confidence for one in self.characters))
+
     def with_confidence(self, mean: float) -> "Reading":
         """The reading with the confidences of its characters scaled to the mean `mean`."""
         scale = mean / self.confidence if self.confidence else 0.0

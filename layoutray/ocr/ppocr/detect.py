@@ -10,10 +10,16 @@ from rapidocr import RapidOCR
 
 from layoutray.ocr.ppocr import models
 
+Lines = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Corners (lines, 4, 2) and mean probabilities of text (lines,)."""
 _LONGEST_SIDE = 2000
 """Pixels; a larger page is scaled down for detection only."""
 _STRIP = 5
 """A page that is this number of times as long as wide is padded."""
+_TEXT_HEIGHT, _SMALL_TEXT = 24, 10
+"""Pixels of height that small text needs, and the percentile of heights that is small text."""
+_THUMBNAIL, _LONGEST_THUMBNAIL = 400, 1000
+"""Pixels on the shorter and the longer side of a page on which the height of text is measured."""
 _MULTIPLE = 32
 """The network takes sides that are a multiple of so many pixels."""
 _TEXT_PIXEL, _TEXT_LINE = 0.2, 0.25
@@ -24,32 +30,31 @@ class Detector:
     """The network, loaded.
 
     Args:
-        short_side: a page is scaled up to at least this many pixels on its shorter side.
+        size: `tiny` or `small`.
     """
 
-    def __init__(self, short_side: int) -> None:
-        # Says what to do if the model is damaged; the package would fail at every page.
-        models.session(models.DETECTION)
+    def __init__(self, size: str) -> None:
+        model = models.DETECTION[size]
+        models.session(model)  # says what to do if the model is damaged; the package would fail at every page
         one_thread = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
         settings = {
             "Global.log_level": "error",
             "Global.max_side_len": _LONGEST_SIDE,
             "Det.limit_type": "min",
-            "Det.limit_side_len": short_side,
             "Det.thresh": _TEXT_PIXEL,
             "Det.box_thresh": _TEXT_LINE,
-            "Det.model_path": str(models.path_of(models.DETECTION)),
+            "Det.model_path": str(models.path_of(model)),
         }
         self._network = RapidOCR(params=settings | one_thread)
         # The package sorts the boxes and not their probabilities, which then belong to other boxes.
         self._detection = self._network._load_det_model()  # pyright: ignore[reportPrivateUsage]
         self._detection.sorted_boxes = _as_found
-        self._short_side = short_side
 
-    def lines(self, page: NDArray[np.uint8], max_pixels: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def lines(self, page: NDArray[np.uint8], short_side: int, max_pixels: int) -> Lines:
         """The lines of an RGB page (height, width, 3), in no order.
 
         Args:
+            short_side: the page is scaled up to at least this many pixels on its shorter side.
             max_pixels: a page that is scaled up has at most so many pixels.
 
         Returns:
@@ -58,13 +63,48 @@ class Detector:
         """
         # The network was trained on BGR pictures.
         picture, scale = without_strip(page[:, :, ::-1])
-        self._detection.limit_side_len = min(self._short_side, largest_short_side(picture.shape, max_pixels))
+        self._detection.limit_side_len = min(short_side, largest_short_side(picture.shape, max_pixels))
         found = self._network(picture, use_det=True, use_cls=False, use_rec=False)
         boxes: Any = getattr(found, "boxes", None)  # the package declares results of other uses too
         scores: Any = getattr(found, "scores", None)
         if boxes is None or scores is None:
             return np.zeros((0, 4, 2)), np.zeros(0)
         return np.asarray(boxes, dtype=np.float64) / scale, np.asarray(scores, dtype=np.float64)
+
+
+class FittingDetector:
+    """Two networks, loaded: a tiny one measures the height of the text, so that lines are searched in few pixels.
+
+    Args:
+        size, short_side: of the network that searches, as in `Detector`.
+    """
+
+    def __init__(self, size: str, short_side: int) -> None:
+        self._coarse, self._fine = Detector("tiny"), Detector(size)
+        self._short_side = short_side
+
+    def lines(self, page: NDArray[np.uint8], max_pixels: int) -> Lines:
+        """The lines of an RGB page, as `Detector.lines` gives them."""
+        thumbnail, scale = _reduced(
+            page, min(_THUMBNAIL / min(page.shape[:2]), _LONGEST_THUMBNAIL / max(page.shape[:2]))
+        )
+        corners, _ = self._coarse.lines(thumbnail, _MULTIPLE, max_pixels)
+        if not len(corners):
+            return self._fine.lines(page, self._short_side, max_pixels)
+        sides = np.linalg.norm(corners[:, :2] - corners[:, 1:3], axis=2)
+        enough = _TEXT_HEIGHT * scale / float(np.percentile(sides.min(axis=1), _SMALL_TEXT))
+        reduced, scale = _reduced(page, enough)
+        short_side = min(self._short_side, round(min(page.shape[:2]) * enough))
+        corners, probabilities = self._fine.lines(reduced, short_side, max_pixels)
+        return corners / scale, probabilities
+
+
+def _reduced(page: NDArray[np.uint8], scale: float) -> tuple[NDArray[np.uint8], float]:
+    """The page scaled down, and its scale; unchanged if it would become larger."""
+    if scale >= 1.0:
+        return page, 1.0
+    size = [max(round(side * scale), 1) for side in (page.shape[1], page.shape[0])]
+    return np.asarray(cv2.resize(page, size, interpolation=cv2.INTER_AREA), dtype=np.uint8), scale
 
 
 def without_strip(page: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], float]:

@@ -1,17 +1,25 @@
-"""PP-OCR's models: their files in the package `rapidocr`, and their sessions on onnxruntime."""
+"""PP-OCRv6's networks: their files, and their sessions on onnxruntime.
+
+The small ones are in the package `rapidocr`. Those in the folder `networks` are the tiny ones, which no small package
+has, and the small network of recognition with a last layer of few characters.
+"""
 
 import functools
 import hashlib
 import importlib.metadata
 import importlib.util
+from collections.abc import Iterable
 from pathlib import Path
 
 import onnxruntime
 
 from layoutray.errors import MissingDependencyError
+from layoutray.ocr.ppocr.settings import ALL
 
-DETECTION = "PP-OCRv6_det_small.onnx"
-RECOGNITION = "PP-OCRv6_rec_small.onnx"
+DETECTION = {"tiny": "detection-tiny.onnx", "small": "PP-OCRv6_det_small.onnx"}
+RECOGNITION = {"tiny": "recognition-tiny.onnx", "small": "recognition-small.onnx", "all": "PP-OCRv6_rec_small.onnx"}
+"""`tiny` and `small` know the characters of `settings.LATIN`, `all` 18,708."""
+_OWN = Path(__file__).parent / "networks"
 _PROVIDERS = ("CUDAExecutionProvider", "CPUExecutionProvider")
 _REPAIR = "run `pip install --force-reinstall rapidocr`"
 
@@ -36,6 +44,8 @@ def session(model: str) -> onnxruntime.InferenceSession:
 
 def path_of(model: str) -> Path:
     """The file of a model. Raises MissingDependencyError when it is missing."""
+    if (own := _OWN / model).is_file():
+        return own
     package = importlib.util.find_spec("rapidocr")
     file = Path(package.origin).parent / "models" / model if package and package.origin else None
     if file is None or not file.is_file():
@@ -43,10 +53,15 @@ def path_of(model: str) -> Path:
     return file
 
 
-def version() -> str:
-    """Version of the package and hashes of the models, e.g. `3.10.0 detection:1a2b… recognition:3c4d…`."""
-    hashes = f"detection:{_fingerprint(DETECTION)} recognition:{_fingerprint(RECOGNITION)}"
-    return f"{importlib.metadata.version('rapidocr')} {hashes}"
+def recognition(language: str) -> tuple[str, ...]:
+    """The networks that read lines in `language`, the fastest first."""
+    return tuple(RECOGNITION[size] for size in (("all",) if language == ALL else ("tiny", "small")))
+
+
+def version(models: Iterable[str]) -> str:
+    """Version of the package and hashes of the models, e.g. `3.10.0 detection-tiny:1a2b… recognition-tiny:3c4d…`."""
+    hashes = (f"{Path(model).stem}:{_fingerprint(model)}" for model in models)
+    return " ".join([importlib.metadata.version("rapidocr"), *hashes])
 
 
 @functools.cache

@@ -12,15 +12,13 @@ from layoutray.ocr import lexicon
 from layoutray.ocr.ppocr import models
 from layoutray.ocr.ppocr.correct import corrected
 from layoutray.ocr.ppocr.ctc import SPACE, Decoder, Reading
-from layoutray.ocr.ppocr.detect import Detector
+from layoutray.ocr.ppocr.detect import FittingDetector
 from layoutray.ocr.ppocr.lines import Line, cut, variants
 from layoutray.ocr.ppocr.lookalikes import resolved
 from layoutray.ocr.ppocr.order import rows_and_blocks
 from layoutray.ocr.ppocr.settings import RapidocrSettings, alphabet_of
 from layoutray.ocr.ppocr.words import words_of
 
-_SURE = 0.98
-"""A line read with a lower mean confidence is read again from other pictures of it."""
 _CLEARLY_TEXT, _LEGIBLE = 0.4, 0.9
 """A line that is text with a lower probability is kept if it is read with at least this mean confidence."""
 _NO_MEMORY = ("Failed to allocate memory", "bad_alloc")
@@ -37,8 +35,13 @@ class PageReader:
     """The networks that find and read lines, loaded."""
 
     def __init__(self, settings: RapidocrSettings) -> None:
-        self._detector = Detector(settings.short_side)
-        self._reader = LineReader(alphabet_of(settings.language))
+        self._settings = settings
+        self._detector = FittingDetector(settings.detection, settings.short_side)
+        alphabet = alphabet_of(settings.language)
+        *faster, last = (LineReader(model, alphabet) for model in models.recognition(settings.language))
+        # A network that lacks a letter would read another one without doubt.
+        self._first = next((reader for reader in faster if reader.knows(alphabet)), None)
+        self._reader = last
         self._lexicon = lexicon.load(settings.lexicon) if settings.lexicon else None
 
     def read(self, page: NDArray[np.uint8], max_pixels: int) -> tuple[Word, ...]:
@@ -82,31 +85,52 @@ class PageReader:
         return on_page
 
     def _best_reading(self, line: Line) -> tuple[Line, Reading]:
-        """The reading with the highest confidence, and the picture that was read.
+        """The reading of the tiny network if it is certain, else of the small one; and the picture that was read."""
+        first = self._first.read(line.picture) if self._first else None
+        if first and first.certainty >= self._settings.certain:
+            return line, first
+        second = self._reader.read(line.picture)
+        if second.confidence >= self._settings.sure or (first and first.text == second.text):
+            return line, second
+        return self._read_again(line, second)
+
+    def _read_again(self, line: Line, reading: Reading) -> tuple[Line, Reading]:
+        """The best of readings of further pictures, until two agree.
 
         Its confidence becomes the mean of all readings, because a single reading of a picture without text can have a
         high confidence.
         """
-        first = self._reader.read(line.picture)
-        if first.confidence >= _SURE:
-            return line, first
-        readings = [(line, first), *((other, self._reader.read(other.picture)) for other in variants(line))]
-        picture, best = max(readings, key=lambda picture_and_reading: picture_and_reading[1].confidence)
+        readings = [(line, reading)]
+        agreeing = readings
+        for other in variants(line):
+            latest = self._reader.read(other.picture)
+            readings.append((other, latest))
+            agreeing = [one for one in readings if one[1].text == latest.text]
+            if len(agreeing) > 1:
+                break
+        else:
+            agreeing = readings
+        picture, best = max(agreeing, key=lambda picture_and_reading: picture_and_reading[1].confidence)
         mean = sum(reading.confidence for _, reading in readings) / len(readings)
         return picture, best.with_confidence(mean)
 
 
 class LineReader:
-    """The network that reads a line, loaded. Lines go one by one: on CPUs batches are slower, as they need padding.
+    """A network that reads a line, loaded. Lines go one by one: on CPUs batches are not faster, and need padding.
 
     Args:
+        model: one of `models.RECOGNITION`.
         alphabet: the characters that can occur; empty: all that the network knows.
     """
 
-    def __init__(self, alphabet: Collection[str]) -> None:
-        self._session = models.session(models.RECOGNITION)
-        known = self._session.get_modelmeta().custom_metadata_map["character"].splitlines()
-        self._decoder = Decoder(["", *known, SPACE], alphabet)
+    def __init__(self, model: str, alphabet: Collection[str]) -> None:
+        self._session = models.session(model)
+        self._known = self._session.get_modelmeta().custom_metadata_map["character"].splitlines()
+        self._decoder = Decoder(["", *self._known, SPACE], alphabet)
+
+    def knows(self, alphabet: Collection[str]) -> bool:
+        """Whether the network knows all letters of `alphabet`."""
+        return {*filter(str.isalpha, alphabet)} <= {*self._known}
 
     def read(self, line: NDArray[np.uint8]) -> Reading:
         """What a line's RGB picture (height, width, 3) says."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from layoutray.errors import InputError
 from layoutray.ocr import lexicon
@@ -14,7 +15,7 @@ _LETTERS: Mapping[str, str] = {
     "eng": "",
     "ces": "áčďéěíňóřšťúůýž",
     "dan": "æøå",
-    "deu": "äöüß",
+    "deu": "àäéöüß",
     "est": "äõöüšž",
     "fin": "äöåšž",
     "fra": "àâæçéèêëîïôœùûüÿ«»",
@@ -25,34 +26,43 @@ _LETTERS: Mapping[str, str] = {
     "lav": "āčēģīķļņšūž",
     "lit": "ąčęėįšųūž",
     "msa": "",
-    "nld": "áéëïóöúü",
+    "nld": "áàéèëïóöúü",
     "nor": "æøåéèêóòâô",
     "pol": "ąćęłńóśźż",
-    "por": "áâãàçéêíóôõúü",
+    "por": "áâãàçéêíóôõúüºª",
     "ron": "ăâîșțşţ",
     "slk": "áäčďéíĺľňóôŕšťúýž",
     "slv": "čšž",
     "spa": "áéíñóúü¿¡ºª",
     "swe": "åäöé",
-    "tur": "çğıİöşü",
+    "tur": "âçğıİîöşûü",
 }
 """Letters beyond ASCII by ISO 639-3 code."""
 ALL = "all"
+LATIN = frozenset(_ASCII + _SYMBOLS + " ").union(*map(str.lower, _LETTERS.values()), *map(str.upper, _LETTERS.values()))
+"""The characters of all languages that can be named."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RapidocrSettings:
     """Settings of PP-OCR.
 
     Attributes:
         language: ISO 639-3 codes joined by `+`, whose letters can occur; `all` for every character of the model.
+        detection: size of the network that finds lines.
         short_side: least pixels of a page's shorter side when lines are searched.
+        certain: a line that the tiny network reads with less certainty, 0..1, is read by the small one.
+        sure: a line that the small network reads with a lower mean confidence, 0..1, is read again from other pictures
+            of it.
         lexicon: file or s3:// address of a lexicon (see `layoutray.ocr.lexicon`); empty for none.
         lexicon_hash: hash of the lexicon's content; found if not given.
     """
 
     language: str = "eng"
+    detection: Literal["tiny", "small"] = "small"
     short_side: int = 736
+    certain: float = 0.9
+    sure: float = 0.95
     lexicon: str = ""
     lexicon_hash: str = ""
 
@@ -71,6 +81,9 @@ class RapidocrSettings:
             object.__setattr__(self, "lexicon_hash", found)
         if not 32 <= self.short_side <= 2000:
             raise InputError(f"short_side is {self.short_side}; it must be from 32 to 2000 pixels")
+        for name, value in (("certain", self.certain), ("sure", self.sure)):
+            if not 0.0 <= value <= 1.0:
+                raise InputError(f"{name} is {value}; it must be from 0 to 1")
 
 
 def alphabet_of(language: str) -> frozenset[str]:

@@ -54,6 +54,25 @@ def test_confidence_is_that_of_the_surest_step() -> None:
     assert reading.with_confidence(0.6).confidence == pytest.approx(0.6)
 
 
+@pytest.mark.parametrize(
+    ("step", "changed"),
+    [(0, {"A": 0.6, "Ä": 0.4}), (1, {"": 0.6, "1": 0.4}), (1, {"": 0.6, " ": 0.4}), (3, {"": 0.6, "1": 0.4})],
+    ids=["another character", "a character between two", "a space", "a character at the end"],
+)
+def test_certainty_is_that_of_the_least_certain_decision(step: int, changed: dict[str, float]) -> None:
+    scores = line("A", "_", "Ä", "_", sure=1.0)
+    assert Decoder(CLASSES).decode(scores).certainty == 1.0
+    scores[step] = [changed.get(text, 0.0) for text in CLASSES]
+    assert Decoder(CLASSES).decode(scores).certainty == pytest.approx(0.6)
+
+
+def test_a_character_that_lasts_makes_nothing_less_certain() -> None:
+    scores = line("A", "_", "Ä", "_", sure=1.0)
+    scores[1] = [0.6, 0.2, 0.2, 0, 0]
+    assert Decoder(CLASSES).decode(scores).certainty == 1.0
+    assert Decoder(CLASSES).decode(line("_", "_")).certainty == 0.0
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.text("A1", max_size=3))
 def test_the_probability_of_a_text_is_that_of_all_its_alignments(seed: int, steps: int, text: str) -> None:
     scores = np.random.default_rng(seed).dirichlet(np.ones(len(CLASSES)), steps).astype(np.float32)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from layoutray.ocr.ppocr.detect import Detector
+from layoutray.ocr.ppocr.detect import Detector, FittingDetector
 from layoutray.ocr.ppocr.page import PageReader
 from layoutray.ocr.ppocr.settings import RapidocrSettings
 
@@ -27,7 +27,7 @@ LINES = page((100, "THANK YOU", FAINT), (300, "the apples and oranges", 0), (500
 
 
 def test_probabilities_belong_to_their_lines() -> None:
-    corners, probabilities = Detector(RapidocrSettings().short_side).lines(LINES, 10**8)
+    corners, probabilities = Detector("small").lines(LINES, 736, 10**8)
     faint = np.abs(corners[:, :, 1].mean(axis=1) - 120) < 30
     assert faint.any()
     assert (probabilities[faint] < 0.4).all()
@@ -42,7 +42,7 @@ def test_of_a_faint_line_what_is_legible_is_kept() -> None:
 
 
 def test_a_page_without_lines_has_no_words() -> None:
-    corners, probabilities = Detector(RapidocrSettings().short_side).lines(page(), 10**8)
+    corners, probabilities = FittingDetector("small", 736).lines(page(), 10**8)
     assert (corners.shape, probabilities.shape) == ((0, 4, 2), (0,))
 
 
@@ -51,8 +51,54 @@ def test_a_page_without_lines_has_no_words() -> None:
     [((500, 1000), 10**8, 736), ((500, 1000), 600_000, 544), ((100, 300), 40_000, 96)],
 )
 def test_a_page_is_scaled_up_to_at_most_max_pixels(size: tuple[int, int], max_pixels: int, short_side: int) -> None:
-    detector = Detector(736)
+    detector = Detector("small")
     scaled: list[int] = []
     detector._detection.session = lambda picture: scaled.append(min(picture.shape[2:])) or np.zeros((1, 1, 32, 32))
-    detector.lines(np.full((*size, 3), 255, np.uint8), max_pixels)
+    detector.lines(np.full((*size, 3), 255, np.uint8), 736, max_pixels)
     assert scaled == [short_side]
+
+
+CLEAR = page((100, "the apples and oranges", 0), (300, "before seven", 0))
+
+
+def runs(settings: RapidocrSettings) -> tuple[int, int]:
+    """How often the tiny and the small network have run for the two lines of a page."""
+    reader, counts = PageReader(settings), [0, 0]
+    for number, lines in enumerate((reader._first, reader._reader)):
+        if lines:
+
+            def counting(line: np.ndarray, number: int = number, read: object = lines.read) -> object:
+                counts[number] += 1
+                return read(line)
+
+            lines.read = counting
+    assert [word.text for word in reader.read(CLEAR, 10**8)] == ["the", "apples", "and", "oranges", "before", "seven"]
+    return counts[0], counts[1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (RapidocrSettings(), (2, 0)),
+        (RapidocrSettings(certain=1.0, sure=0.0), (2, 2)),
+        (RapidocrSettings(certain=1.0, sure=1.0), (2, 2)),  # both networks agree
+        (RapidocrSettings(language="ron", sure=1.0), (0, 4)),  # two pictures of each line agree
+        (RapidocrSettings(language="all", sure=0.0), (0, 2)),
+    ],
+    ids=["certain", "uncertain", "agreeing", "a letter that the tiny one lacks", "all characters"],
+)
+def test_a_line_is_read_no_more_often_than_it_takes(settings: RapidocrSettings, expected: tuple[int, int]) -> None:
+    assert runs(settings) == expected
+
+
+@pytest.mark.parametrize("factor", [0.5, 1, 2])
+def test_lines_are_searched_in_as_many_pixels_as_the_text_needs(factor: float) -> None:
+    page = np.asarray(Image.fromarray(LINES).resize((round(900 * factor), round(700 * factor))))
+    detector = FittingDetector("small", 736)
+    searched: list[int] = []
+    session = detector._fine._detection.session
+    detector._fine._detection.session = lambda picture: searched.append(min(picture.shape[2:])) or session(picture)
+    corners, probabilities = detector.lines(page, 10**8)
+    middles = np.sort(corners[probabilities > 0.7][:, :, 1].mean(axis=1)) / factor
+    assert middles == pytest.approx([320, 520], abs=8)
+    assert searched == [pytest.approx(384, abs=32)]
