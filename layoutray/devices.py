@@ -40,6 +40,11 @@ def multiplies_bf16(device: torch.device) -> bool:
     return any(instructions.get(name) for name in _BF16)
 
 
+def answering(device: torch.device) -> torch.autocast:
+    """The context in which trained models compute: autocast to bf16 if the device has instructions for it."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=multiplies_bf16(device))
+
+
 def keep_freed_memory() -> bool:
     """Let this process keep the memory that it frees, for its next tensors.
 

@@ -162,7 +162,7 @@ from layoutray.cli.verbs import VERBS
 for verb in VERBS:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         main([*verb.split(), "--help"])
-    if heavy := {"torch", "ray", "mlflow", "transformers"} & sys.modules.keys():
+    if heavy := {"torch", "ray", "mlflow", "transformers", "pandas", "fastapi", "scipy"} & sys.modules.keys():
         sys.exit(f"{verb} imports {heavy}")
 """
 

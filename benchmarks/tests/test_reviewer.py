@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from benchmarks.measure.keystrokes import BUTTON, HOME, KEY, MENTAL, POINT, Hands
 from benchmarks.measure.reviewer import Retyper, Reviewer, TrueDocument, TrueValue
-from layoutray.cli.review import local_app
+from layoutray.cli.work.review import local_app
 from layoutray.document.field_type import FieldType
 from layoutray.review.documents import AnsweredDocument
 from layoutray.review.store import ReviewStore

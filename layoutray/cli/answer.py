@@ -45,21 +45,40 @@ _OPTIONS = {
     "workers": option("--workers", type=checked.positive, help="as of `layoutray predict`"),
     "gpus": options.gpus("replica"),
     "tracking_uri": options.tracking_uri(),
+    "sample": options.sample(),
+    "price": options.price(),
     **options.declared(RecipeOptions),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = options.parse_for("answer", _OPTIONS, arguments, answer)
-    if given.pop("dry_run"):
-        from layoutray.recipe.ingest import load_ingest
-
-        fields = {name: asdict(kind) for name, kind in _fields(given["fields"]).items()}
-        plan = {"model": given["model"], "files": given["files"], "fields": fields, "answers": given["out"]}
-        return terminal.show_plan(load_ingest(given["recipe"], given["overrides"]), plan)
+    plan_only, sample, price = (given.pop(name) for name in ("dry_run", "sample", "price"))
+    if plan_only:
+        return _show_plan(given, sample, price)
     for document in answer(**given):
         sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
     return 0
+
+
+def _show_plan(given: Mapping[str, Any], sample: int, price: float | None) -> int:
+    from layoutray.cli.predict import load
+    from layoutray.cli.shared import cost
+    from layoutray.cli.shared.progress import ProgressDisplay
+    from layoutray.cluster.ingest import plan_ingest
+    from layoutray.inference.by_name import named
+    from layoutray.recipe.ingest import load_ingest
+
+    recipe, fields = load_ingest(given["recipe"], given["overrides"]), _fields(given["fields"])
+    _, _, loaded = load(given["model"], given["tracking_uri"])
+    answering, files = named(loaded, fields), _checked(given["files"], recipe)
+    with ProgressDisplay() as progress:
+        tasks = [task for file in files for task in plan_ingest(file, recipe, progress=progress).page_tasks]
+    shown = {name: asdict(kind) for name, kind in fields.items()}
+    plan = {"model": given["model"], "files": files, "fields": shown, "answers": given["out"], "pages": len(tasks)}
+    if tasks and sample:
+        plan["estimate"] = cost.of_pages(tasks, recipe, sample, given["workers"], price, answering)
+    return terminal.show_plan(recipe, plan)
 
 
 @needs_extra("answer")

@@ -1,6 +1,5 @@
 """`layoutray ingest`: read documents with OCR; write their pages, dead letters and a manifest."""
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,19 +21,8 @@ _OPTIONS = {
     "source": option(help="folder or s3:// address of the documents"),
     "out": option(help="folder or s3:// address for the pages; a second run processes only what is missing"),
     "workers": options.reading_workers(),
-    "sample": option(
-        "--sample",
-        type=checked.whole,
-        default=8,
-        metavar="PAGES",
-        help="with --dry-run: pages to read for an estimate of the time (default: %(default)s)",
-    ),
-    "price": option(
-        "--price",
-        type=checked.positive_number,
-        metavar="PER_HOUR",
-        help="with --dry-run: price of a core per hour, to estimate the cost",
-    ),
+    "sample": options.sample(),
+    "price": options.price(),
     "limit": option(
         "--limit", type=checked.positive, metavar="DOCUMENTS", help="take only the first DOCUMENTS documents"
     ),
@@ -133,11 +121,9 @@ def _check_truth(folder: str) -> "TruthCheck | None":
 
 
 def _show_plan(given: dict[str, Any], sample: int, price: float | None) -> int:
-    from layoutray.cli.shared import output_folder
+    from layoutray.cli.shared import cost, output_folder
     from layoutray.cli.shared.progress import ProgressDisplay
-    from layoutray.cluster.connect import num_cores
     from layoutray.cluster.ingest import plan_ingest
-    from layoutray.prepare.estimate import estimate
     from layoutray.prepare.output import Output
     from layoutray.recipe.ingest import load_ingest
     from layoutray.store.folder_kind import DATA_SET
@@ -156,20 +142,5 @@ def _show_plan(given: dict[str, Any], sample: int, price: float | None) -> int:
         "pages to do": len(remaining),
     }
     if remaining and sample > 0:
-        measured = estimate(remaining, recipe, sample)
-        workers, (hours, error) = given["workers"] or num_cores(), measured.worker_hours()
-        counts["estimate"] = {
-            "pages sampled": len(measured.seconds),
-            "of them dead letters": measured.dead,
-            "seconds a page": round(statistics.fmean(measured.seconds), 3),
-            "worker hours": _interval(hours, error),
-            "workers": workers,
-            "hours": _interval(hours / workers, error / workers),
-            **({} if price is None else {"cost": _interval(hours * price, error * price)}),
-        }
+        counts["estimate"] = cost.of_pages(remaining, recipe, sample, given["workers"], price)
     return terminal.show_plan(recipe, counts)
-
-
-def _interval(value: float, error: float) -> str:
-    """`value` and the bounds of its 95 % confidence interval."""
-    return f"{value:.3g} ({max(value - error, 0):.3g} to {value + error:.3g})"

@@ -43,20 +43,25 @@ _OPTIONS = {
         help="also write all values into this file or s3:// address: document, field, value, confidence",
     ),
     "tracking_uri": options.tracking_uri(),
+    "sample": options.sample(),
+    "price": options.price(),
     **options.declared(RecipeOptions),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = options.parse_for("predict", _OPTIONS, arguments, predict)
-    if given.pop("dry_run"):
-        return _show_plan(given)
+    plan_only, sample, price = (given.pop(name) for name in ("dry_run", "sample", "price"))
+    if plan_only:
+        return _show_plan(given, sample, price)
     sys.stdout.write(json.dumps(asdict(predict(**given))) + "\n")
     return 0
 
 
-def _show_plan(given: Mapping[str, Any]) -> int:
-    from layoutray.prepare.discovery import find_documents
+def _show_plan(given: Mapping[str, Any], sample: int, price: float | None) -> int:
+    from layoutray.cli.shared import cost
+    from layoutray.cli.shared.progress import ProgressDisplay
+    from layoutray.cluster.ingest import plan_ingest
     from layoutray.recipe.ingest import load_ingest
     from layoutray.store import shards
     from layoutray.store.data_set import DataSet, is_ingested
@@ -70,7 +75,11 @@ def _show_plan(given: Mapping[str, Any]) -> int:
     if is_ingested(source):
         plan["pages"] = sum(table.num_rows for table in shards.scan(DataSet(source).pages, PAGES, ["page"]))
     else:
-        plan["documents"] = len(find_documents(source, recipe).references)
+        with ProgressDisplay() as progress:
+            tasks = plan_ingest(source, recipe, progress=progress).page_tasks
+        plan |= {"documents": len({task.doc_id for task in tasks}), "pages": len(tasks)}
+        if tasks and sample:
+            plan["estimate"] = cost.of_pages(tasks, recipe, sample, given["workers"], price, loaded)
     return terminal.show_plan(recipe, plan)
 
 

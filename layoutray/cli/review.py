@@ -1,31 +1,12 @@
 """`layoutray review`: the page on which people see and correct the answers in a folder, on this machine."""
 
-import contextlib
 import getpass
-import socket
-import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
 from pathlib import Path
 
-import uvicorn
-from fastapi import FastAPI
-
-from layoutray.cli.shared import checked, options, terminal
+from layoutray.cli.shared import checked, options
 from layoutray.cli.shared.options import option
-from layoutray.errors import InputError
-from layoutray.readers.own.reviewed import REVIEW_FILE
-from layoutray.review import queue
-from layoutray.review.answered_folder import answered_documents
-from layoutray.review.app import add_review_page
-from layoutray.review.local_only import LocalOnly
-from layoutray.review.sessions import Authenticator, Sessions
-from layoutray.review.store import ReviewStore
-from layoutray.store import sources
-from layoutray.store.answer_set import AnswerSet, pages_folder
-
-_HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +15,7 @@ class ReviewOptions:
 
     answers: Path = option(
         type=checked.local_folder,
-        help=f"local folder written by `layoutray predict`, which gets {REVIEW_FILE}; or `disagreements` of `layoutray "
+        help="local folder written by `layoutray predict`, which gets review.db; or `disagreements` of `layoutray "
         "train`",
     )
     pages: str | None = option(
@@ -58,52 +39,6 @@ class ReviewOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("review", arguments, ReviewOptions)
-    folder = str(chosen.answers)
-    pages = sources.absolute(chosen.pages or pages_folder(folder))
-    documents = answered_documents(folder, pages, chosen.order) if not _has_queue(chosen.answers) else iter(())
-    first = [*islice(documents, 1)]  # a folder without answers is refused before anything is written into it
-    _check_port(chosen.port)
-    store = ReviewStore.open(str(chosen.answers / REVIEW_FILE), sample=chosen.sample)
-    for document in chain(first, documents):
-        store.add(document)
-    _, count = queue.listed(store, queue.Filter(), 0, 1)
-    url = f"http://{_HOST}:{chosen.port}"
-    terminal.say(f"{count} documents; review them at {url}; corrections go to {chosen.answers / REVIEW_FILE}")
-    if chosen.open:
-        webbrowser.open(url)
-    with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.run(local_app(store, chosen.reviewer, folder), host=_HOST, port=chosen.port, log_level="warning")
-    store.close()
-    terminal.say("stopped")
-    return 0
+    from layoutray.cli.work import review
 
-
-def _has_queue(folder: Path) -> bool:
-    """Whether only the review file has documents, as `train` writes those whose answers differ from their values."""
-    return (folder / REVIEW_FILE).exists() and not sources.exists(AnswerSet(str(folder)).lines)
-
-
-def _check_port(port: int) -> None:
-    """Raise InputError if another program listens on the port."""
-    try:
-        socket.create_server((_HOST, port)).close()
-    except OSError as error:
-        raise InputError(f"port {port} of {_HOST} cannot be used: {error.strerror}; give another --port") from error
-
-
-def local_app(store: ReviewStore, reviewer: str, folder: str) -> FastAPI:
-    """The page for people at this machine.
-
-    Args:
-        reviewer: name of a person who gives none.
-        folder: that has the review file, for the commands that the page shows.
-    """
-    app = FastAPI(openapi_url=None, redirect_slashes=False)
-    add_review_page(app, store, Sessions(store.database, Authenticator(), reviewer), commands=[command(folder)])
-    app.add_middleware(LocalOnly)
-    return app
-
-
-def command(folder: str) -> str:
-    """What to run to train on the corrections, and on the documents that were labelled before."""
-    return f"layoutray train LABELLED_DOCUMENTS {folder} --out NEW_FOLDER --name NAME"
+    return review.run(chosen)

@@ -28,8 +28,9 @@ from layoutray.tasks.records import find_records
 from layoutray.tensors import Encoded
 from layoutray.tokenizer import Tokenizer
 
-_TOKENS_PER_PASS = {"cpu": 2048, "cuda": 32768}
-"""Tokens of one forward pass by device, padding included. They bound its memory. A CPU is fastest with few tokens."""
+_TOKENS_PER_PASS = {"cpu": 0, "cuda": 32768}
+"""Tokens of one forward pass of several windows by device, padding included. They bound its memory. A CPU is fastest
+with one window at a time, which needs no padding; its answers then do not depend on the other windows either."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +139,7 @@ class Extractor:
         self.tagging = Tagging.of(loaded)
         self._temperature = loaded.temperature
         self._model = loaded.model.to(device)
-        self._device = device
+        self.device = device
         self.model_id = model_id
         self.model_version = version or loaded.version
 
@@ -203,15 +204,15 @@ class Extractor:
         examples = [example for of_page in windows for example in of_page]
         lengths = [len(example.input_ids) for example in examples]
         found: dict[int, WindowOutput] = {}
-        for numbers in batches_by_length(lengths, _TOKENS_PER_PASS[self._device.type]):
+        for numbers in batches_by_length(lengths, _TOKENS_PER_PASS[self.device.type]):
             interruption.check()
             found |= zip(numbers, self._of_batch([examples[number] for number in numbers]), strict=True)
         return [found[number] for number in range(len(examples))]
 
     @torch.inference_mode()
     def _of_batch(self, examples: Sequence[Example]) -> list[WindowOutput]:
-        batch = collate(examples, self.tagging.tokenizer.pad_id).to(self._device)
-        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
+        batch = collate(examples, self.tagging.tokenizer.pad_id).to(self.device)
+        with devices.answering(self.device):
             encoded, logits = self._model.scores(batch)
         probabilities = token_probabilities(encoded, logits, examples, self._temperature)
         real = encoded.mask[..., None]

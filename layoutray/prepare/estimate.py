@@ -3,9 +3,10 @@
 import math
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from layoutray.document import Page
 from layoutray.prepare.page_tasks import PageTask
 from layoutray.prepare.recognise import make_word_source, recognise_page
 from layoutray.recipe.ingest import IngestRecipe
@@ -40,8 +41,14 @@ class Estimate:
         return self.pages * mean / 3600, _NORMAL_95 * self.pages * error / 3600
 
 
-def estimate(tasks: Sequence[PageTask], recipe: IngestRecipe, sample: int) -> Estimate:
-    """Process `sample` (at least 1) of the tasks (at least 1), evenly spread over them. Writes nothing."""
+def estimate(
+    tasks: Sequence[PageTask], recipe: IngestRecipe, sample: int, answer: Callable[[Page], object] | None = None
+) -> Estimate:
+    """Process `sample` (at least 1) of the tasks (at least 1), evenly spread over them. Writes nothing.
+
+    Args:
+        answer: is called with each page that was read; its time counts.
+    """
     sampled = min(sample, len(tasks))
     seconds: list[float] = []
     dead = 0
@@ -50,6 +57,8 @@ def estimate(tasks: Sequence[PageTask], recipe: IngestRecipe, sample: int) -> Es
         for index in range(sampled):
             started = time.perf_counter()
             result = recognise_page(words, tasks[index * len(tasks) // sampled])
+            if answer and isinstance(result, Page):
+                answer(result)
             seconds.append(time.perf_counter() - started)
             dead += isinstance(result, DeadLetter)
     return Estimate(seconds, dead, len(tasks))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
-from scipy.spatial import ConvexHull
 
 from layoutray.document.answers import Entity, Record
 from layoutray.report.canvas import FAINT, INK, PAPER, Fonts, Rectangle, cut, grown, load_fonts, resized
@@ -119,6 +118,8 @@ def _outline_record(shown: Image.Image, marks: Sequence[_Mark]) -> None:
         x0, y0, x1, y1 = grown(mark.place, 4)
         corners += [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
     if corners:
+        from scipy.spatial import ConvexHull  # takes 0.2 s to import
+
         outline = [corners[number] for number in ConvexHull(corners).vertices]
         ImageDraw.Draw(shown).line([*outline, outline[0], outline[1]], fill=INK, width=2, joint="curve")
 

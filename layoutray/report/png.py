@@ -3,21 +3,24 @@
 import io
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from matplotlib.figure import Figure
 from PIL import Image
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _DPI = 144
 _QUALITY = 90
 
 
-def png(picture: Figure | Image.Image) -> bytes:
+def png(picture: "Figure | Image.Image") -> bytes:
     """`picture`, encoded as PNG."""
     stream = io.BytesIO()
-    if isinstance(picture, Figure):
-        picture.savefig(stream, format="png")
-    else:
+    if isinstance(picture, Image.Image):
         picture.save(stream, "PNG")
+    else:
+        picture.savefig(stream, format="png")
     return stream.getvalue()
 
 

@@ -90,7 +90,12 @@ class ServeSettings:
         "start more of these processes, up to N, while pages wait for them (default: --ocr-replicas)",
         metavar="N",
     )
-    model_replicas: int = option(1, "processes that hold the models (default: %(default)s)", metavar="N")
+    model_replicas: int = option(
+        0,
+        "processes that hold the models; 0: the process of the HTTP routes holds them, unless they use a GPU, which "
+        "answers words some milliseconds sooner (default: %(default)s)",
+        metavar="N",
+    )
     max_model_replicas: int | None = option(
         None,
         "start more of these processes, up to N, while pages wait for them (default: --model-replicas)",
@@ -156,9 +161,10 @@ class ServeSettings:
     def __post_init__(self) -> None:
         if not 0 <= self.port <= _LAST_PORT:
             raise InputError(f"port is {self.port}; it must be from 0 to {_LAST_PORT}")
-        for name in ("ocr_replicas", "model_replicas", "batch_size", "beams"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        fewest = {"ocr_replicas": 1, "model_replicas": 1 if self.max_model_replicas else 0, "batch_size": 1, "beams": 1}
+        for name, least in fewest.items():
+            if getattr(self, name) < least:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least {least}")
         for kind in ("ocr_replicas", "model_replicas"):
             least, most = getattr(self, kind), getattr(self, f"max_{kind}")
             if most is not None and most < least:

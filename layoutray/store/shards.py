@@ -10,16 +10,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import accumulate, groupby
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as pads
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from layoutray.errors import SchemaError
 from layoutray.store import sources
 from layoutray.store.schema import check
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as pads
 
 _HALF_WRITTEN = ".part"
 """Ending of the hidden name of a file that is being written. It lacks the own name, which may have the full length."""
@@ -240,8 +243,10 @@ def _hidden(path: str) -> str:
     return sources.join(path, f".{uuid.uuid4().hex}{_HALF_WRITTEN}")
 
 
-def _datasets(folder: str, schema: pa.Schema) -> Iterator[pads.Dataset]:
+def _datasets(folder: str, schema: pa.Schema) -> "Iterator[pads.Dataset]":
     """Arrow datasets of the shards in order, each with a limited number of shards."""
+    import pyarrow.dataset as pads  # imports pandas, which takes 0.3 s
+
     uris = existing(folder)
     files, _ = sources.filesystem(folder)
     paths = [sources.filesystem(uri)[1] for uri in uris]

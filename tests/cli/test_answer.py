@@ -52,10 +52,26 @@ def test_files_are_answered_for_the_named_fields(
 def test_fields_may_stand_in_a_recipe(start: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recipe = tmp_path / "bills.toml"
     recipe.write_text('[task.fields]\ntotal = { type = "amount", description = "what is to be paid" }\n')
-    given = ["scans", "--fields", str(recipe), "--model", str(start), "--out", str(tmp_path / "out"), "--dry-run"]
+    scan, out = tmp_path / "a.pdf", tmp_path / "out"
+    scan.write_bytes(pdf(typed("total 12.50", x=72, y=700)))
+    given = [
+        str(scan),
+        "--fields",
+        str(recipe),
+        "--model",
+        str(start),
+        "--out",
+        str(out),
+        "--dry-run",
+        "--price",
+        "3600",
+    ]
     assert answer.main(given) == 0
     plan: dict[str, Any] = json.loads(capsys.readouterr().out)["plan"]
     assert plan["fields"]["total"]["description"] == "what is to be paid"
+    assert (plan["pages"], plan["estimate"]["pages sampled"]) == (1, 1)
+    assert float(plan["estimate"]["cost"].split()[0]) == pytest.approx(plan["estimate"]["seconds a page"], rel=0.1)
+    assert not out.exists()
     recipe.write_text("[task]\n")
     with pytest.raises(InputError, match=r"has no section \[task.fields\]; add one"):
         answer.main(given)

@@ -86,7 +86,7 @@ def test_a_gpu_that_is_not_there_is_said(here: Path, capsys: pytest.CaptureFixtu
     [
         ("encode small.toml ingested --out new", {"pages": {"train": 6, "dev": 2}}),
         ("finetune small.toml examples --out new", {"steps": 12, "passes": 8.73}),
-        ("predict model scans --out new", {"documents": 1}),
+        ("predict model scans --out new --sample 1", {"documents": 1, "pages": 1}),
         ("ingest ingest-folder scans new --sample 0", {"documents": 1, "pages": 1}),
     ],
 )
@@ -97,4 +97,15 @@ def test_a_dry_run_checks_and_counts(
     assert main([*call.split(), "--dry-run"]) == 0
     plan = json.loads(capsys.readouterr().out)["plan"]
     assert {name: plan[name] for name in counts} == counts
+    assert sorted(here.rglob("*")) == before
+
+
+def test_a_dry_run_of_a_training_tells_the_time_and_the_cost(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(here.rglob("*"))
+    call = "finetune small.toml examples --out new --workers 2 --threads 1 --dry-run --price 3600"
+    assert main(call.split()) == 0
+    estimate = json.loads(capsys.readouterr().out)["plan"]["estimate"]
+    assert estimate["cores"] == 2
+    assert float(estimate["cost"]) == pytest.approx(12 * estimate["seconds a step"], rel=0.05)
+    assert float(estimate["hours"]) == pytest.approx(float(estimate["core hours"]) / 2, rel=0.05)
     assert sorted(here.rglob("*")) == before

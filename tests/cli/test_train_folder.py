@@ -165,6 +165,9 @@ def test_a_dry_run_names_the_reader_and_writes_nothing(here: Path, capsys: pytes
     shown = json.loads(capsys.readouterr().out)
     assert shown["plan"] == {"readers": ["values"], "model": "planned/model"}
     assert shown["recipe"]["train"]["steps"] == 2
+    assert main(["train", *call("planned", "--dry-run", "--price", "0.05")]) == 0
+    (reading,) = json.loads(capsys.readouterr().out)["plan"]["reading"].values()
+    assert (reading["pages"], reading["pages sampled"]) == (6, 6)
     assert not (here / "planned").exists()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutray import checkpoint
+from layoutray import checkpoint, devices
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Document, Field, Page
 from layoutray.document.tags import spans
@@ -86,7 +86,10 @@ def test_an_evaluation_of_a_model_with_fields_reads_each_window_once(
     assert len(batch_sizes) == math.ceil(len(encoded.examples) / MICRO_BATCH)
 
 
-def test_answers_are_those_of_an_extractor(loaded: Checkpoint, selection: PageSelection, encoded: EncodedPages) -> None:
+def test_answers_are_those_of_an_extractor(
+    loaded: Checkpoint, selection: PageSelection, encoded: EncodedPages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(devices, "multiplies_bf16", lambda device: False)  # evaluations compute in float32
     predictions = predict(loaded, encoded.examples, lambda key: True)
     (table,) = selection.tables()
     receipts = list(codec.pages_of(table))

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from PIL import Image
 from starlette.types import Message
 
-from layoutray.cli.review import local_app
+from layoutray.cli.work.review import local_app
 from layoutray.review.app import add_review_page
 from layoutray.review.sessions import Authenticator, Sessions, Visitor
 from layoutray.review.store import ReviewStore

@@ -14,7 +14,7 @@ from ray import serve
 from layoutray.cluster.endpoint import replicas, service
 from layoutray.cluster.endpoint.ingress import Ingress
 from layoutray.cluster.endpoint.page_reader import PageReader
-from layoutray.cluster.endpoint.replicas import ModelReplica
+from layoutray.cluster.endpoint.replicas import HeldModels, ModelReplica
 from layoutray.cluster.endpoint.versions import Registry
 from layoutray.devices import CPU
 from layoutray.serving import request_log
@@ -83,7 +83,7 @@ def _ingress(settings: ServeSettings) -> Iterator[Ingress]:
         patches.setattr(serve, "get_replica_context", lambda: _FIRST)
         reader = LocalHandle(PageReader(settings.recognition))
         first = Version(settings.checkpoint, settings.model_version)
-        model = LocalHandle(ModelReplica(first, str, 1, int(settings.model_memory_mib * 2**20), 600))
+        model = LocalHandle(ModelReplica(HeldModels(first, str, 1, int(settings.model_memory_mib * 2**20), 600)))
         ingress = Ingress(settings, reader, model, Registry())  # pyright: ignore[reportArgumentType]
         yield ingress
         if ingress._jobs:

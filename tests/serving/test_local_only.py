@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from fastapi.testclient import TestClient
 
-from layoutray.cli.review import local_app
+from layoutray.cli.work.review import local_app
 from layoutray.review.store import ReviewStore
 from layoutray.serving.settings import ServeSettings
 from tests.cluster.running_endpoint import refused

@@ -92,6 +92,28 @@ def reading_workers() -> Any:
     return option("--workers", type=checked.positive, help="processes that read pages (default: one per core)")
 
 
+def sample() -> Any:
+    """`--sample` of the verbs that read pages."""
+    return option(
+        "--sample",
+        type=checked.whole,
+        default=8,
+        metavar="PAGES",
+        help="with --dry-run: pages to read for an estimate of the time (default: %(default)s)",
+    )
+
+
+def price() -> Any:
+    """`--price` of the verbs that take long."""
+    return option(
+        "--price",
+        type=checked.positive_number,
+        default=None,
+        metavar="PER_HOUR",
+        help="with --dry-run: price of a core per hour, to estimate time and cost",
+    )
+
+
 def gpus(process: str, kind: Callable[[str], float] = checked.gpu_share) -> Any:
     """`--gpus`, of each `process`."""
     return option(
@@ -195,6 +217,7 @@ class TrainingOptions(RecipeOptions):
         "--experiment", default="", help="MLflow experiment (default: the name of the folder of the documents)"
     )
     tracking_uri: str = tracking_uri()
+    price: float | None = price()
 
 
 @dataclass(frozen=True, kw_only=True)

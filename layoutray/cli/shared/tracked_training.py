@@ -3,9 +3,10 @@
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
+from typing import Any
 
 from layoutray import checkpoint, start
-from layoutray.cli.shared import terminal
+from layoutray.cli.shared import cost, terminal
 from layoutray.cli.shared.options import TrainingOptions
 from layoutray.cli.shared.output_folder import usable
 from layoutray.cli.train import TrainOptions
@@ -67,7 +68,7 @@ def show_plan(chosen: TrainOptions) -> int:
     job = _job(chosen)
     card = check(job, chosen.workers or 1).card
     settings = job.recipe.train
-    plan = {
+    plan: dict[str, Any] = {
         "examples": card.examples,
         "examples from": job.examples,
         "checkpoint": job.out,
@@ -76,6 +77,9 @@ def show_plan(chosen: TrainOptions) -> int:
         "steps": settings.steps,
         "passes": round(settings.steps * settings.batch_size / max(card.examples.get("train", 0), 1), 2),
     }
+    if chosen.price:
+        threads = chosen.threads or max(int(chosen.cpus), 1)
+        plan["estimate"] = cost.of_trainings(job, 1, max(chosen.workers, 1) * threads, threads, chosen.price)
     return terminal.show_plan(job.recipe, plan)
 
 

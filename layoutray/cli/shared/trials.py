@@ -11,10 +11,10 @@ from functools import partial
 
 import torch
 
-from layoutray.cli.shared import terminal, tracked_training
+from layoutray.cli.shared import cost, terminal, tracked_training
 from layoutray.cli.shared.progress import ProgressDisplay, TrainingsDisplay
 from layoutray.cli.shared.trial_options import TrialJobOptions, TrialOptions
-from layoutray.cluster.connect import connect
+from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.relay import Relay, relayed
 from layoutray.cluster.trials import Ended, Share, run_each
 from layoutray.errors import CheckpointError, LayoutrayError
@@ -92,7 +92,10 @@ def show_plan(trials: Sequence[Trial], chosen: TrialJobOptions) -> int:
     """Write the plan of a dry run. Returns exit status 0."""
     first = trials[0].job
     plan = {"examples": first.examples, "init": chosen.init, **vars(chosen.share())}
-    return terminal.show_plan(first.recipe, {**plan, "checkpoints": [trial.job.out for trial in trials]})
+    plan["checkpoints"] = [trial.job.out for trial in trials]
+    if chosen.price:
+        plan["estimate"] = cost.of_trainings(first, len(trials), num_cores(), chosen.share().num_threads, chosen.price)
+    return terminal.show_plan(first.recipe, plan)
 
 
 def check(trials: Iterable[Trial]) -> dict[str, CheckedJob]:

@@ -6,15 +6,17 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from layoutray import checkpoint, start
 from layoutray.cli import encode, ingest
-from layoutray.cli.shared import field_report, output_folder, terminal, tracked_training, trials
+from layoutray.cli.shared import cost, field_report, output_folder, terminal, tracked_training, trials
 from layoutray.cli.shared.planned_trainings import RECIPE, Part, PlannedTrainings, plan, recipe_of, schedule_for
 from layoutray.cli.shared.progress import ProgressDisplay
 from layoutray.cli.train_folder import TYPES, TrainedFolder, TrainFolderOptions
 from layoutray.cluster.connect import connect
 from layoutray.cluster.encode import encode as encode_pages
+from layoutray.cluster.ingest import plan_ingest
 from layoutray.errors import InputError
 from layoutray.evaluation.acceptance import Goal, choose_thresholds, with_thresholds
 from layoutray.evaluation.cross_validation import cross_validate
@@ -39,6 +41,8 @@ from layoutray.tracking.runs import Run
 from layoutray.training.job import Job
 
 _STEPS = 6
+_SAMPLE = 8
+"""Pages that a dry run reads of each folder."""
 _QUEUE = "disagreements"
 _GOAL = Goal(precision=0.95, risk=0.1)
 """Of the answers that are accepted without a look."""
@@ -46,9 +50,21 @@ _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 
 
 def show_plan(chosen: TrainFolderOptions) -> int:
-    """Write the plan of a dry run. Returns exit status 0."""
-    plan = {"readers": _readers(chosen), "model": _place(chosen, "model")}
+    """Write the plan of a dry run, with a price also what reading will cost. Returns exit status 0."""
+    readers = _readers(chosen)
+    plan: dict[str, Any] = {"readers": readers, "model": _place(chosen, "model")}
+    if chosen.price:
+        plan["reading"] = {
+            folder: _reading(folder, load_ingest(_ingest_recipe(reader), _ingest_keys(reader, chosen)), chosen.price)
+            for reader, folder in zip(readers, chosen.folders, strict=True)
+        }
     return terminal.show_plan(recipes.load(RECIPE, _overrides(chosen, of_ingest=False)), plan)
+
+
+def _reading(folder: str, recipe: IngestRecipe, price: float) -> dict[str, Any]:
+    with ProgressDisplay() as progress:
+        tasks = plan_ingest(output_folder.existing(folder), recipe, progress=progress).page_tasks
+    return {"pages": len(tasks)} | (cost.of_pages(tasks, recipe, _SAMPLE, None, price) if tasks else {})
 
 
 def run(chosen: TrainFolderOptions) -> TrainedFolder:

@@ -15,7 +15,7 @@ from layoutray.cluster import gpus
 from layoutray.cluster.endpoint.ingress import Ingress
 from layoutray.cluster.endpoint.listener import Address
 from layoutray.cluster.endpoint.page_reader import PageReader
-from layoutray.cluster.endpoint.replicas import ModelReplica
+from layoutray.cluster.endpoint.replicas import HeldModels, ModelReplica
 from layoutray.cluster.endpoint.scaling import application_status, replica_options
 from layoutray.cluster.endpoint.versions import NO_REGISTRY, Registry
 from layoutray.ocr.settings import Recognition
@@ -44,11 +44,14 @@ def build_app(settings: ServeSettings, registry: Registry) -> Application:
         ray_actor_options=cpus,
         graceful_shutdown_timeout_s=patience,
     )(PageReader)
-    models = settings.max_model_replicas or settings.model_replicas
+    first, budget = Version(settings.checkpoint, settings.model_version), int(settings.model_memory_mib * 2**20)
+    held = HeldModels(first, registry.fetch, settings.beams, budget, _LATE * settings.limits.timeout_s)
+    least = max(settings.model_replicas, 1)
+    num_gpus = gpus.of_each(settings.max_model_replicas or least, settings.gpus_per_model)
     model = serve.deployment(
-        **replica_options(settings.scaling, settings.model_replicas, settings.max_model_replicas),
+        **replica_options(settings.scaling, least, settings.max_model_replicas),
         max_ongoing_requests=_UNBOUNDED,
-        ray_actor_options={**cpus, "num_gpus": gpus.of_each(models, settings.gpus_per_model)},
+        ray_actor_options={**cpus, "num_gpus": num_gpus},
         graceful_shutdown_timeout_s=patience,
     )(ModelReplica)
     ingress = serve.deployment(
@@ -59,11 +62,10 @@ def build_app(settings: ServeSettings, registry: Registry) -> Application:
         ray_actor_options={"num_cpus": 0, "resources": {"node:__internal_head__": 0.001}},
         graceful_shutdown_timeout_s=patience,
     )(serve.ingress()(Ingress))
-    first, budget = Version(settings.checkpoint, settings.model_version), int(settings.model_memory_mib * 2**20)
     return ingress.bind(
         settings,
         reader.bind(_limited_recognition(settings)),
-        model.bind(first, registry.fetch, settings.beams, budget, _LATE * settings.limits.timeout_s),
+        model.bind(held) if settings.model_replicas or num_gpus else held,
         registry,
     )
 

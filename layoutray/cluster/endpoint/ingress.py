@@ -12,11 +12,12 @@ from ray.serve.handle import DeploymentHandle
 from starlette.middleware import Middleware
 
 from layoutray.cluster.endpoint.listener import Address, listening
+from layoutray.cluster.endpoint.models import ModelReplicas, ModelsHere
 from layoutray.cluster.endpoint.page_reader import PageReader
-from layoutray.cluster.endpoint.replicas import ModelReplica
+from layoutray.cluster.endpoint.replicas import HeldModels, ModelReplica
 from layoutray.cluster.endpoint.scaling import application_status
-from layoutray.cluster.endpoint.service import Handles, Service
-from layoutray.cluster.endpoint.versions import Registry, Replicas, ServedVersion, VersionOnDemand
+from layoutray.cluster.endpoint.service import Service
+from layoutray.cluster.endpoint.versions import Registry, ServedVersion, VersionOnDemand
 from layoutray.errors import InputError
 from layoutray.review.local_only import LocalOnly
 from layoutray.serving import request_log, review_page
@@ -36,28 +37,33 @@ from layoutray.tracking import client
 
 
 class Ingress:
-    """The HTTP ingress. It passes requests to the other deployments."""
+    """The HTTP ingress. It passes requests to the other deployments.
+
+    Args:
+        model: the replicas that hold the models, or one to hold them here.
+    """
 
     def __init__(
         self,
         settings: ServeSettings,
         reader: DeploymentHandle,
-        model: DeploymentHandle,
+        model: DeploymentHandle | HeldModels,
         registry: Registry,
     ) -> None:
         request_log.write_with_serve()
         client.be_impatient()
         _require_one()
         metrics, limits = Telemetry(), settings.limits
-        replicas = Replicas(model)
-        served = {DEFAULT: ServedVersion(replicas, registry.lookup, settings.follow_every_s, metrics)}
+        self._models = models = (
+            ModelsHere(ModelReplica(model)) if isinstance(model, HeldModels) else ModelReplicas(model)
+        )
+        served = {DEFAULT: ServedVersion(models, registry.lookup, settings.follow_every_s, metrics)}
         for name, address in settings.models.items():
             wanted = partial(registry.find, address)
-            served[name] = VersionOnDemand(name, replicas, wanted, settings.follow_every_s, metrics)
-        capacity = Capacity(settings.ocr_replicas, settings.model_replicas, settings.batch_size)
-        service = Service(
-            Handles(reader, model), served, capacity, PageCache(settings.ocr_cache_seconds), metrics, limits
-        )
+            served[name] = VersionOnDemand(name, models, wanted, settings.follow_every_s, metrics)
+        capacity = Capacity(settings.ocr_replicas, max(settings.model_replicas, 1), settings.batch_size)
+        kept = PageCache(settings.ocr_cache_seconds)
+        service = Service(reader, models, served, capacity, kept, metrics, limits)
         self._settings = settings
         self._capacity = capacity
         metrics.count_replicas(capacity)
@@ -70,6 +76,10 @@ class Ingress:
             prefixes = Prefixes.of(settings.job_prefixes)
             receivers = Receivers.of(settings.webhook_hosts, settings.webhook_networks)
             self._jobs = JobRoutes(ledger, runner, access, limits, prefixes, receivers)
+
+    async def check_health(self) -> None:
+        """Raise when Serve has to replace this process, see `ModelReplica.check_health`."""
+        await self._models.check_health()
 
     async def drain(self) -> None:
         """Refuse further documents, and wait until those in flight are answered."""

@@ -77,22 +77,34 @@ ModelResult = BatchResult[Any] | Problem
 """Of a PageRequest: its entities. Of a WriteRequest: what was written."""
 
 
-class ModelReplica:
-    """Runs the model on batches, one at a time. A batch that is cancelled stops before its next forward pass.
+@dataclass(frozen=True, slots=True)
+class HeldModels:
+    """What a process holds.
 
-    Args:
+    Attributes:
+        first: the served version of the default model at the start.
         budget: bytes that the weights of models that are not the default one may take.
         deadline_s: seconds after which a batch that runs shows that the process hangs; Serve replaces it.
     """
 
-    def __init__(self, first: Version, fetch: Fetch, beams: int, budget: int, deadline_s: float) -> None:
+    first: Version
+    fetch: Fetch
+    beams: int
+    budget: int
+    deadline_s: float
+
+
+class ModelReplica:
+    """Runs the model on batches, one at a time. A batch that is cancelled stops before its next forward pass."""
+
+    def __init__(self, held: HeldModels) -> None:
         write_with_serve()
         client.be_impatient()
-        loader = Loader(gpus.assigned_device(), fetch, beams, ray_internals.free_memory)
-        self._versions = LoadedVersions(first, loader, budget)
+        loader = Loader(gpus.assigned_device(), held.fetch, held.beams, ray_internals.free_memory)
+        self._versions = LoadedVersions(held.first, loader, held.budget)
         self._one_run = threading.Lock()
         self._failed: set[Version] = set()
-        self._deadline_s = deadline_s
+        self._deadline_s = held.deadline_s
         self._began = math.inf
 
     async def describe(self) -> ModelDescription:

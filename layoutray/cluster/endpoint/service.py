@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ import ray
 from ray.serve.handle import DeploymentHandle
 
 from layoutray.cluster.endpoint.calls import call, result_of
+from layoutray.cluster.endpoint.models import Models
 from layoutray.cluster.endpoint.replicas import BatchResult, ModelResult, PageRequest, Request, WriteRequest
 from layoutray.cluster.endpoint.versions import ServedVersion
 from layoutray.document import Page
@@ -39,36 +40,30 @@ _WORDS = 300
 pages of others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Handles:
-    """The handles of the page readers and of the model replicas."""
-
-    reader: DeploymentHandle
-    model: DeploymentHandle
-
-
 class Service:
-    """Answers documents through the handles of the page readers and of the model replicas.
+    """Answers documents through the page readers and what holds the models.
 
     Pages wait here, in fair order over owners and their documents, until the readers have a place for one. So neither a
     long document nor a busy owner blocks single pages of others. What has begun at a reader ends there, and its time
     counts for its owner, also if the client has gone.
 
     Args:
+        reader: the handle of the page readers.
         served: the served version of each model by name, that of the default one first.
     """
 
     def __init__(
         self,
-        handles: Handles,
+        reader: DeploymentHandle,
+        models: Models,
         served: Mapping[str, ServedVersion],
         capacity: Capacity,
         kept: PageCache,
         telemetry: Telemetry,
         limits: Limits,
     ) -> None:
-        self._reader = handles.reader
-        self._model = handles.model
+        self._reader = reader
+        self._models = models
         self._served = served
         self._capacity = capacity
         self._kept = kept
@@ -92,7 +87,7 @@ class Service:
         return served.state.description or await served.ask()
 
     async def check(self) -> ModelDescription:
-        if await result_of(self._model.is_late.remote(), "model"):
+        if await self._models.is_late():
             message = "a model replica has not finished a batch in time; it is replaced"
             raise ApiError(503, failures.UNAVAILABLE, message, retryable=True)
         return await self._served[DEFAULT].ask()
@@ -224,7 +219,7 @@ class Service:
 
     async def _ask_model(self, requests: Sequence[Request]) -> Sequence[ModelResult]:
         """The results of a batch; the same Problem for each request when the replica died."""
-        results: Sequence[ModelResult] | Problem = await call(self._model.answer.remote(requests), "model")
+        results = await self._models.answer(requests)
         return [results] * len(requests) if isinstance(results, Problem) else results
 
 

@@ -6,12 +6,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
-
-from ray.serve.handle import DeploymentHandle
 
 from layoutray.checkpoint import Fetch
-from layoutray.cluster.endpoint.calls import result_of
+from layoutray.cluster.endpoint.models import Models
 from layoutray.errors import ApiError, LayoutrayError
 from layoutray.serving import failures
 from layoutray.serving.model import ModelDescription, ModelState, Version, VersionError
@@ -26,7 +23,6 @@ Find = Callable[[str], Version]
 _RETRY_SECONDS, _LONGEST_RETRY_SECONDS = 60.0, 960.0
 """A refused version is tried again after the first time, and later after twice the time before, up to the second one:
 its files may have been unreachable, and a trial takes processor time."""
-_LOADING_SECONDS = 600.0
 
 _log = logging.getLogger(__name__)
 
@@ -55,37 +51,6 @@ class Registry:
 NO_REGISTRY = Registry()
 
 
-@dataclass(frozen=True, slots=True)
-class Replicas:
-    """All model replicas."""
-
-    handle: DeploymentHandle
-
-    async def describe(self) -> ModelDescription:
-        """The first version, from one of them. Raises ApiError (503) when none answers."""
-        return await result_of(self.handle.describe.remote(), "model")
-
-    def describe_now(self) -> ModelDescription:
-        """As `describe`, in a thread that waits."""
-        return self.handle.describe.remote().result()
-
-    async def load(self, version: Version) -> ModelDescription | VersionError:
-        """Have one of them load a version. Raises ApiError (503) when none answers."""
-        return await result_of(self.handle.load.remote(version), "model")
-
-    def load_everywhere(self, version: Version) -> ModelDescription | VersionError:
-        """What all say about a version, which each of them loads: the first refusal, else its description."""
-        answers: list[ModelDescription | VersionError] = self._broadcast("load", version)
-        return next((answer for answer in answers if isinstance(answer, VersionError)), answers[0])
-
-    def keep(self, *versions: Version) -> None:
-        """Let all unload the versions of a model except these."""
-        self._broadcast("keep", versions)
-
-    def _broadcast(self, method: str, *arguments: Any) -> list[Any]:
-        return self.handle.broadcast(method, *arguments).results(timeout_s=_LOADING_SECONDS)
-
-
 class ServedVersion:
     """The served version of the default model, and why the version of the alias is not it.
 
@@ -94,13 +59,13 @@ class ServedVersion:
     that one replica refuses is not served; the endpoint goes on with the present one.
 
     Args:
-        replicas: the model replicas.
+        models: what holds it.
         lookup: None serves one version for ever.
         interval_s: seconds between two calls of `lookup`.
     """
 
-    def __init__(self, replicas: Replicas, lookup: Lookup | None, interval_s: float, telemetry: Telemetry) -> None:
-        self._replicas = replicas
+    def __init__(self, models: Models, lookup: Lookup | None, interval_s: float, telemetry: Telemetry) -> None:
+        self._models = models
         self._telemetry = telemetry
         self._served: ModelDescription | None = None
         self._refusal: VersionError | None = None
@@ -116,7 +81,7 @@ class ServedVersion:
 
     async def ask(self) -> ModelDescription:
         """The served version, after a replica has answered. Raises ApiError (503) when none answers."""
-        return self.learn(await self._replicas.describe())
+        return self.learn(await self._models.describe())
 
     def learn(self, description: ModelDescription) -> ModelDescription:
         """The served version. It is `description`, what a replica says, if it was not known."""
@@ -150,7 +115,7 @@ class ServedVersion:
 
     def _first(self) -> ModelDescription | None:
         """The first version that is served; None if that is not decided here."""
-        return self.learn(self._replicas.describe_now())
+        return self.learn(self._models.describe_now())
 
     def _recent_refusal(self, wanted: Version) -> VersionError | None:
         """The refusal of `wanted`, which is too recent to try it again."""
@@ -178,18 +143,18 @@ class ServedVersion:
 
         If `wanted` does not fit into memory beside the former version, that one is removed.
         """
-        offered = self._replicas.load_everywhere(wanted)
+        offered = self._models.load_everywhere(wanted)
         if isinstance(offered, VersionError) and offered.code == "too_large" and self._former:
             self._former = None
-            self._replicas.keep(served.version)
-            offered = self._replicas.load_everywhere(wanted)
+            self._models.keep(served.version)
+            offered = self._models.load_everywhere(wanted)
         if isinstance(offered, ModelDescription) and _kind(offered) != _kind(served):
             return VersionError(wanted, "foreign", f"it is {_kind(offered)}; this endpoint serves {_kind(served)}")
         return offered
 
     def _keep(self, served: ModelDescription) -> None:
         """Let the replicas unload the other versions. A replica that was started again knows only the first one."""
-        self._replicas.keep(served.version, *([self._former] if self._former else []))
+        self._models.keep(served.version, *([self._former] if self._former else []))
 
     def _serve(self, description: ModelDescription) -> None:
         former, self._served = self._served, description
@@ -217,12 +182,12 @@ class VersionOnDemand(ServedVersion):
         name: of the model.
     """
 
-    def __init__(self, name: str, replicas: Replicas, lookup: Lookup, interval_s: float, telemetry: Telemetry) -> None:
+    def __init__(self, name: str, models: Models, lookup: Lookup, interval_s: float, telemetry: Telemetry) -> None:
         self._one_ask = asyncio.Lock()
         self._kept: Version | None = None
         self._looking: asyncio.Task[Version] | None = None
         self._wanted: Lookup = lambda: replace(lookup(), name=name)
-        super().__init__(replicas, self._wanted, interval_s, telemetry)
+        super().__init__(models, self._wanted, interval_s, telemetry)
 
     async def ask(self) -> ModelDescription:
         """The served version; it is loaded if there was none. Raises ApiError (503) when it cannot be."""
@@ -250,7 +215,7 @@ class VersionOnDemand(ServedVersion):
             message = "the registry does not say which version of the model to load; try again later"
             raise ApiError(503, failures.UNAVAILABLE, message, retryable=True) from error
         refusal = self._recent_refusal(wanted)
-        offered = refusal or await self._replicas.load(wanted)
+        offered = refusal or await self._models.load(wanted)
         if isinstance(offered, ModelDescription):
             self._refusal = None
             return self.learn(offered)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from layoutray.cluster.endpoint import replicas
-from layoutray.cluster.endpoint.replicas import BatchResult, ModelReplica, PageRequest
+from layoutray.cluster.endpoint.replicas import BatchResult, HeldModels, ModelReplica, PageRequest
 from layoutray.devices import CPU
 from layoutray.document import Page
 from layoutray.inference.extractor import Extractor
@@ -25,7 +25,7 @@ def replica(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelRe
     save_untrained(tmp_path / "checkpoint")
     monkeypatch.setattr(replicas, "write_with_serve", lambda: None)
     monkeypatch.setattr(replicas.gpus, "assigned_device", lambda: CPU)
-    return ModelReplica(Version(str(tmp_path / "checkpoint"), ""), str, 1, 0, 10 * SECONDS)
+    return ModelReplica(HeldModels(Version(str(tmp_path / "checkpoint"), ""), str, 1, 0, 10 * SECONDS))
 
 
 @pytest.fixture

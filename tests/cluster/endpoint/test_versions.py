@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from layoutray.cluster.endpoint import versions
-from layoutray.cluster.endpoint.versions import Replicas, ServedVersion, VersionOnDemand
+from layoutray.cluster.endpoint.models import ModelReplicas
+from layoutray.cluster.endpoint.versions import ServedVersion, VersionOnDemand
 from layoutray.devices import CPU
 from layoutray.errors import ApiError, TrackingError
 from layoutray.serving.model import Loader, ModelDescription, Version, VersionError
@@ -19,7 +20,7 @@ from layoutray.serving.telemetry import Telemetry
 from tests.cluster.checkpoints import save_untrained
 
 
-class Here(Replicas):
+class Here(ModelReplicas):
     """One replica in this process, which loads versions and keeps none."""
 
     def describe_now(self) -> ModelDescription:
@@ -36,7 +37,7 @@ class Here(Replicas):
 
 
 @pytest.fixture
-def replicas(tmp_path: Path) -> Replicas:
+def replicas(tmp_path: Path) -> ModelReplicas:
     save_untrained(tmp_path / "model")
     return Here(str(tmp_path / "model"))  # pyright: ignore[reportArgumentType]
 
@@ -49,7 +50,7 @@ def wait_until(holds: Callable[[], object]) -> None:
 
 
 def test_a_registry_that_is_down_is_logged_once_and_followed_again(
-    replicas: Replicas, caplog: pytest.LogCaptureFixture
+    replicas: ModelReplicas, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked, down = threading.Semaphore(0), threading.Event()
     down.set()
@@ -72,7 +73,7 @@ def test_a_registry_that_is_down_is_logged_once_and_followed_again(
 
 
 def test_a_broken_version_is_tried_again_more_and_more_rarely(
-    replicas: Replicas, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    replicas: ModelReplicas, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(versions, "_RETRY_SECONDS", 0.2)
     monkeypatch.setattr(versions, "_LONGEST_RETRY_SECONDS", 0.8)
@@ -88,7 +89,7 @@ def test_a_broken_version_is_tried_again_more_and_more_rarely(
     assert served.state.description, "the former version is served"
 
 
-def test_a_slow_registry_holds_one_thread_however_many_ask(replicas: Replicas) -> None:
+def test_a_slow_registry_holds_one_thread_however_many_ask(replicas: ModelReplicas) -> None:
     waiting, threads = threading.Event(), list[int]()
 
     def lookup() -> Version:

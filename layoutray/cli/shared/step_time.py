@@ -1,0 +1,49 @@
+"""The time of a training step on this machine, from a short training."""
+
+import statistics
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import torch
+
+from layoutray.training import inputs
+from layoutray.training import world as worlds
+from layoutray.training.job import Job
+from layoutray.training.reporter import Reporter
+from layoutray.training.train import train_in_place
+
+_STEPS = 13
+_WARM_UP = 3
+"""First steps of the short training that are not timed."""
+
+
+@dataclass
+class _Clock(Reporter):
+    """A reporter that notes when each step ends."""
+
+    ends: list[float] = field(default_factory=list[float])
+
+    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        if "loss" in values:
+            self.ends.append(time.perf_counter())
+
+
+def seconds(job: Job, device: torch.device) -> float:
+    """Median seconds of a step of the training `job`, in this process. Leaves nothing in the folder of the job."""
+    train = replace(
+        job.recipe.train,
+        steps=_STEPS,
+        warmup_steps=0,
+        report_every=1,
+        evaluate_every=0,
+        checkpoint_every=0,
+        dev_examples=1,
+    )
+    clock = _Clock()
+    with tempfile.TemporaryDirectory() as folder:
+        short = replace(job, recipe=replace(job.recipe, train=train), out=folder)
+        train_in_place(inputs.prepare(short, workers=1), worlds.single_process(device), clock)
+    return statistics.median(end - start for start, end in pairwise(clock.ends[_WARM_UP - 1 :]))
