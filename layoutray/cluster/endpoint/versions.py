@@ -20,8 +20,9 @@ Lookup = Callable[[], Version]
 Find = Callable[[str], Version]
 """Gives the version that an address of a model names now. Raises LayoutrayError when the registry does not answer."""
 
-_RETRY_SECONDS = 60.0
-"""A refused version is tried again after this time: its files may have been unreachable."""
+_RETRY_SECONDS, _LONGEST_RETRY_SECONDS = 60.0, 960.0
+"""A refused version is tried again after the first time, and later after twice the time before, up to the second one:
+its files may have been unreachable, and a trial takes processor time."""
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +70,7 @@ class ServedVersion:
         self._served: ModelDescription | None = None
         self._refusal: VersionError | None = None
         self._former: Version | None = None
-        self._refused_at = 0.0
+        self._refused_at, self._pause_s = 0.0, _RETRY_SECONDS
         self._registry_answers = True
         if lookup:
             threading.Thread(target=self._follow, args=(lookup, interval_s), daemon=True).start()
@@ -91,10 +92,8 @@ class ServedVersion:
     def _follow(self, lookup: Lookup, interval_s: float) -> None:
         while True:
             try:
-                if served := self._served or self._first():
-                    wanted = self._look_up(lookup)
-                    if wanted:
-                        self._update(wanted, served)
+                if (served := self._served or self._first()) and (wanted := self._look_up(lookup)):
+                    self._update(wanted, served)
             except Exception:
                 _log.exception("the version to serve could not be changed; this is tried again")
             time.sleep(interval_s)
@@ -123,7 +122,7 @@ class ServedVersion:
         refusal = self._refusal
         if not refusal or refusal.version != wanted or refusal.code == "no_room":  # there may be room now
             return None
-        return refusal if time.monotonic() < self._refused_at + _RETRY_SECONDS else None
+        return refusal if time.monotonic() < self._refused_at + self._pause_s else None
 
     def _update(self, wanted: Version, served: ModelDescription) -> None:
         """Serve `wanted` if it can be served."""
@@ -163,6 +162,8 @@ class ServedVersion:
         _log.info("version %s of model %s is served", description.model_version, description.model_id)
 
     def _refuse(self, refusal: VersionError) -> None:
+        again = self._refusal is not None and self._refusal.version == refusal.version
+        self._pause_s = min(2 * self._pause_s, _LONGEST_RETRY_SECONDS) if again else _RETRY_SECONDS
         self._refusal, self._refused_at = refusal, time.monotonic()
         self._telemetry.version(refusal.code)
         _log.warning(

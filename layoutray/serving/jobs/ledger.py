@@ -65,11 +65,9 @@ class Ledger:
         """
         scheme, separator, _ = address.partition("://")
         if not separator:
-            database = open_database(Path(address), LEDGER_FILE, create=True)
             try:
-                return cls(database, system)
+                return cls(open_database(Path(address), LEDGER_FILE, create=True), system)
             except DatabaseError as error:
-                database.close()
                 raise InputError(f"{address} cannot be read as a job ledger: {error}") from error
         if scheme != "postgresql":
             raise InputError(

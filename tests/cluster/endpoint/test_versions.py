@@ -1,6 +1,7 @@
 """Following an alias of a registry that does not answer, without a cluster."""
 
 import asyncio
+import itertools
 import logging
 import threading
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from layoutray.cluster.endpoint import versions
 from layoutray.cluster.endpoint.models import ModelReplicas
 from layoutray.cluster.endpoint.versions import ServedVersion, VersionOnDemand
 from layoutray.devices import CPU
@@ -25,7 +27,10 @@ class Here(ModelReplicas):
         return Loader(CPU).load(Version(self.handle, "1")).description  # pyright: ignore[reportArgumentType]
 
     def load_everywhere(self, version: Version) -> ModelDescription | VersionError:
-        return Loader(CPU).load(version).description
+        try:
+            return Loader(CPU).load(version).description
+        except VersionError as refusal:
+            return refusal
 
     def keep(self, *versions: Version) -> None:
         """Nothing."""
@@ -65,6 +70,23 @@ def test_a_registry_that_is_down_is_logged_once_and_followed_again(
         down.clear()
         wait_until(lambda: (one := served.state.description) and one.model_version == "2")
     assert "the registry answers again" in caplog.text
+
+
+def test_a_broken_version_is_tried_again_more_and_more_rarely(
+    replicas: ModelReplicas, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(versions, "_RETRY_SECONDS", 0.2)
+    monkeypatch.setattr(versions, "_LONGEST_RETRY_SECONDS", 0.8)
+    served = ServedVersion(replicas, lambda: Version("nothing", "2"), 0.01, Telemetry())
+
+    def refused() -> list[float]:
+        return [line.created for line in caplog.records if "is refused, broken" in line.message]
+
+    wait_until(lambda: len(refused()) == 5)
+    times = refused()
+    pauses = [later - before for before, later in itertools.pairwise(times)]
+    assert all(pause >= least for pause, least in zip(pauses, (0.2, 0.4, 0.8, 0.8), strict=True)), pauses
+    assert served.state.description, "the former version is served"
 
 
 def test_a_slow_registry_holds_one_thread_however_many_ask(replicas: ModelReplicas) -> None:
