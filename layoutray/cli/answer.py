@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _show_plan(given: Mapping[str, Any], sample: int, price: float | None) -> int:
-    from layoutray.cli.predict import load
+    from layoutray.cli.predict import answering, load
     from layoutray.cli.shared import cost
     from layoutray.cli.shared.progress import ProgressDisplay
     from layoutray.cluster.ingest import plan_ingest
@@ -71,13 +71,13 @@ def _show_plan(given: Mapping[str, Any], sample: int, price: float | None) -> in
 
     recipe, fields = load_ingest(given["recipe"], given["overrides"]), _fields(given["fields"])
     _, _, loaded = load(given["model"], given["tracking_uri"])
-    answering, files = named(loaded, fields), _checked(given["files"], recipe)
+    answer_page, files = answering(named(loaded, fields)), _checked(given["files"], recipe)
     with ProgressDisplay() as progress:
         tasks = [task for file in files for task in plan_ingest(file, recipe, progress=progress).page_tasks]
     shown = {name: asdict(kind) for name, kind in fields.items()}
     plan = {"model": given["model"], "files": files, "fields": shown, "answers": given["out"], "pages": len(tasks)}
     if tasks and sample:
-        plan["estimate"] = cost.of_pages(tasks, recipe, sample, given["workers"], price, answering)
+        plan["estimate"] = cost.of_pages(tasks, recipe, sample, given["workers"], price, answer_page)
     return terminal.show_plan(recipe, plan)
 
 

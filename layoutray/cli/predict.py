@@ -79,7 +79,7 @@ def _show_plan(given: Mapping[str, Any], sample: int, price: float | None) -> in
             tasks = plan_ingest(source, recipe, progress=progress).page_tasks
         plan |= {"documents": len({task.doc_id for task in tasks}), "pages": len(tasks)}
         if tasks and sample:
-            plan["estimate"] = cost.of_pages(tasks, recipe, sample, given["workers"], price, loaded)
+            plan["estimate"] = cost.of_pages(tasks, recipe, sample, given["workers"], price, answering(loaded))
     return terminal.show_plan(recipe, plan)
 
 
@@ -143,6 +143,21 @@ def predict(
     _summarise(done, ingested, str(out))
     _write_table(folder, csv)
     return done
+
+
+def answering(loaded: "Checkpoint") -> "Callable[[Page], object] | None":
+    """Answers a page as a model replica does, for an estimate; None for a model that does not tag words."""
+    import torch
+
+    from layoutray.devices import CPU
+    from layoutray.inference.extractor import Extractor
+    from layoutray.tasks import TagsWords
+
+    if not isinstance(loaded.recipe.task, TagsWords):
+        return None
+    torch.set_num_threads(1)
+    extractor = Extractor(loaded, loaded.recipe.name, CPU)
+    return lambda page: extractor.extract([page])
 
 
 def _places(source: str | Path, out: str | Path) -> tuple[str, str]:

@@ -83,7 +83,9 @@ def _ingress(settings: ServeSettings) -> Iterator[Ingress]:
         patches.setattr(serve, "get_replica_context", lambda: _FIRST)
         reader = LocalHandle(PageReader(settings.recognition))
         first = Version(settings.checkpoint, settings.model_version)
-        model = LocalHandle(ModelReplica(HeldModels(first, str, 1, int(settings.model_memory_mib * 2**20), 600)))
+        budget = int(settings.model_memory_mib * 2**20)
+        held = HeldModels(first=first, fetch=str, beams=1, budget=budget, deadline_s=600)
+        model = LocalHandle(ModelReplica(held))
         ingress = Ingress(settings, reader, model, Registry())  # pyright: ignore[reportArgumentType]
         yield ingress
         if ingress._jobs:

@@ -1,4 +1,4 @@
-"""The time of a training step on this machine, from a short training."""
+"""The time of a training step on this machine, from a short training, and what whole trainings take."""
 
 import statistics
 import tempfile
@@ -6,9 +6,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import torch
 
+from layoutray.cli.shared import cost
+from layoutray.devices import CPU
 from layoutray.training import inputs
 from layoutray.training import world as worlds
 from layoutray.training.job import Job
@@ -47,3 +50,17 @@ def seconds(job: Job, device: torch.device) -> float:
         short = replace(job, recipe=replace(job.recipe, train=train), out=folder)
         train_in_place(inputs.prepare(short, workers=1), worlds.single_process(device), clock)
     return statistics.median(end - start for start, end in pairwise(clock.ends[_WARM_UP - 1 :]))
+
+
+def estimate(job: Job, trainings: int, cores: int, threads: int, price: float) -> dict[str, Any]:
+    """What trainings of the length of `job` take on CPUs.
+
+    Args:
+        cores: of all trainings together.
+        threads: of each process.
+        price: of a core per hour.
+    """
+    torch.set_num_threads(threads)
+    measured = seconds(job, CPU)
+    hours = trainings * job.recipe.train.steps * measured * threads / 3600
+    return {"seconds a step": round(measured, 3), **cost.shown(hours, None, cores, price)}

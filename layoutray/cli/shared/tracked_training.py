@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from layoutray import checkpoint, start
-from layoutray.cli.shared import cost, terminal
+from layoutray.cli.shared import step_time, terminal
 from layoutray.cli.shared.options import TrainingOptions
 from layoutray.cli.shared.output_folder import usable
 from layoutray.cli.train import TrainOptions
@@ -79,7 +79,7 @@ def show_plan(chosen: TrainOptions) -> int:
     }
     if chosen.price:
         threads = chosen.threads or max(int(chosen.cpus), 1)
-        plan["estimate"] = cost.of_trainings(job, 1, max(chosen.workers, 1) * threads, threads, chosen.price)
+        plan["estimate"] = step_time.estimate(job, 1, max(chosen.workers, 1) * threads, threads, chosen.price)
     return terminal.show_plan(job.recipe, plan)
 
 

@@ -11,7 +11,7 @@ from functools import partial
 
 import torch
 
-from layoutray.cli.shared import cost, terminal, tracked_training
+from layoutray.cli.shared import step_time, terminal, tracked_training
 from layoutray.cli.shared.progress import ProgressDisplay, TrainingsDisplay
 from layoutray.cli.shared.trial_options import TrialJobOptions, TrialOptions
 from layoutray.cluster.connect import connect, num_cores
@@ -94,7 +94,7 @@ def show_plan(trials: Sequence[Trial], chosen: TrialJobOptions) -> int:
     plan = {"examples": first.examples, "init": chosen.init, **vars(chosen.share())}
     plan["checkpoints"] = [trial.job.out for trial in trials]
     if chosen.price:
-        plan["estimate"] = cost.of_trainings(first, len(trials), num_cores(), chosen.share().num_threads, chosen.price)
+        plan["estimate"] = step_time.estimate(first, len(trials), num_cores(), chosen.share().num_threads, chosen.price)
     return terminal.show_plan(first.recipe, plan)
 
 

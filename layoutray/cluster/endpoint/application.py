@@ -45,7 +45,8 @@ def build_app(settings: ServeSettings, registry: Registry) -> Application:
         graceful_shutdown_timeout_s=patience,
     )(PageReader)
     first, budget = Version(settings.checkpoint, settings.model_version), int(settings.model_memory_mib * 2**20)
-    held = HeldModels(first, registry.fetch, settings.beams, budget, _LATE * settings.limits.timeout_s)
+    deadline = _LATE * settings.limits.timeout_s
+    held = HeldModels(first=first, fetch=registry.fetch, beams=settings.beams, budget=budget, deadline_s=deadline)
     least = max(settings.model_replicas, 1)
     num_gpus = gpus.of_each(settings.max_model_replicas or least, settings.gpus_per_model)
     model = serve.deployment(

@@ -16,7 +16,7 @@ from layoutray.cluster.endpoint.models import ModelReplicas, ModelsHere
 from layoutray.cluster.endpoint.page_reader import PageReader
 from layoutray.cluster.endpoint.replicas import HeldModels, ModelReplica
 from layoutray.cluster.endpoint.scaling import application_status
-from layoutray.cluster.endpoint.service import Service
+from layoutray.cluster.endpoint.service import Handles, Service
 from layoutray.cluster.endpoint.versions import Registry, ServedVersion, VersionOnDemand
 from layoutray.errors import InputError
 from layoutray.review.local_only import LocalOnly
@@ -63,7 +63,7 @@ class Ingress:
             served[name] = VersionOnDemand(name, models, wanted, settings.follow_every_s, metrics)
         capacity = Capacity(settings.ocr_replicas, max(settings.model_replicas, 1), settings.batch_size)
         kept = PageCache(settings.ocr_cache_seconds)
-        service = Service(reader, models, served, capacity, kept, metrics, limits)
+        service = Service(Handles(reader, models), served, capacity, kept, metrics, limits)
         self._settings = settings
         self._capacity = capacity
         metrics.count_replicas(capacity)

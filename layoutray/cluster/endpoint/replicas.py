@@ -77,7 +77,7 @@ ModelResult = BatchResult[Any] | Problem
 """Of a PageRequest: its entities. Of a WriteRequest: what was written."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HeldModels:
     """What a process holds.
 

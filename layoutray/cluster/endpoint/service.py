@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -40,6 +40,14 @@ _WORDS = 300
 pages of others."""
 
 
+@dataclass(frozen=True, slots=True)
+class Handles:
+    """The handle of the page readers, and what holds the models."""
+
+    reader: DeploymentHandle
+    models: Models
+
+
 class Service:
     """Answers documents through the page readers and what holds the models.
 
@@ -48,22 +56,20 @@ class Service:
     counts for its owner, also if the client has gone.
 
     Args:
-        reader: the handle of the page readers.
         served: the served version of each model by name, that of the default one first.
     """
 
     def __init__(
         self,
-        reader: DeploymentHandle,
-        models: Models,
+        handles: Handles,
         served: Mapping[str, ServedVersion],
         capacity: Capacity,
         kept: PageCache,
         telemetry: Telemetry,
         limits: Limits,
     ) -> None:
-        self._reader = reader
-        self._models = models
+        self._reader = handles.reader
+        self._models = handles.models
         self._served = served
         self._capacity = capacity
         self._kept = kept

@@ -25,7 +25,8 @@ def replica(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelRe
     save_untrained(tmp_path / "checkpoint")
     monkeypatch.setattr(replicas, "write_with_serve", lambda: None)
     monkeypatch.setattr(replicas.gpus, "assigned_device", lambda: CPU)
-    return ModelReplica(HeldModels(Version(str(tmp_path / "checkpoint"), ""), str, 1, 0, 10 * SECONDS))
+    first = Version(str(tmp_path / "checkpoint"), "")
+    return ModelReplica(HeldModels(first=first, fetch=str, beams=1, budget=0, deadline_s=10 * SECONDS))
 
 
 @pytest.fixture

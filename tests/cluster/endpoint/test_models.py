@@ -23,7 +23,7 @@ def test_versions_are_loaded_and_unloaded_while_it_answers(tmp_path: Path, monke
     (page,) = pages(1)
 
     async def check() -> None:
-        replica = ModelReplica(HeldModels(first, str, 1, 0, 60.0))
+        replica = ModelReplica(HeldModels(first=first, fetch=str, beams=1, budget=0, deadline_s=60))
         models = ModelsHere(replica)
         described = await asyncio.to_thread(models.describe_now)
         assert (described, described.version) == (await models.describe(), first)

@@ -46,7 +46,7 @@ def test_a_replica_is_replaced_when_its_model_fails_on_every_page(tmp_path: Path
         health_check_period_s=1, graceful_shutdown_timeout_s=1, ray_actor_options={"num_cpus": 0.1}
     )(BreakableReplica)
     version = Version(str(tmp_path / "checkpoint"), "")
-    bound = deployment.bind(HeldModels(version, str, 1, 0, 60.0))
+    bound = deployment.bind(HeldModels(first=version, fetch=str, beams=1, budget=0, deadline_s=60))
     handle = serve.run(bound, name="breakable", route_prefix=None)
 
     def answer() -> BatchResult[object] | Problem:

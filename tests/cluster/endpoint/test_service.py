@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from layoutray.cluster.endpoint import service as module
-from layoutray.cluster.endpoint.service import Service
+from layoutray.cluster.endpoint.service import Handles, Service
 from layoutray.document import Box, Word
 from layoutray.document.answers import Problem
 from layoutray.errors import ApiError
@@ -49,8 +49,8 @@ def served(check: Callable[[Service, _Reader], Awaitable[None]], places: int = 1
         reader = _Reader()
         made = (Capacity(places, 1, 1), PageCache(0), Telemetry(), Limits())
         async with asyncio.timeout(30):
-            service = Service(LocalHandle(reader), None, {}, *made)  # pyright: ignore[reportArgumentType]
-            await check(service, reader)
+            handles = Handles(LocalHandle(reader), None)  # pyright: ignore[reportArgumentType]
+            await check(Service(handles, {}, *made), reader)
 
     with pytest.MonkeyPatch.context() as patches:
         patches.setattr(module, "ray", SimpleNamespace(put=lambda data: data))
