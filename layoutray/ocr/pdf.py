@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from layoutray.document import Box
 from layoutray.errors import DocumentError, Reason
@@ -35,16 +35,16 @@ _USER_UNIT = re.compile(rb"/Type\s*/Page\s*/UserUnit\s+(\d*\.?\d+)")
 
 Sides = tuple[float, float, float, float]
 """Left, bottom, right and top in PDF coordinates."""
-ToPageBox = Callable[[Sides], Box | None]
-"""Maps sides in PDF coordinates to a box relative to the shown page; None outside the page."""
+ToPageBoxes = Callable[[ArrayLike], list[Box | None]]
+"""Maps sides (n, 4) in PDF coordinates to boxes relative to the shown page; None outside the page, or for NaN."""
 
 
 class PdfFile(pdfium.PdfDocument):
-    """A document, and whether a page of it may state its unit."""
+    """A document, and whether it may have layers, or a page of it may state its unit."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
-        self.has_units = _mentions_unit(data)
+        self.has_units, self.has_layers = _mentions(data)
 
 
 @contextmanager
@@ -86,12 +86,14 @@ class PdfPage:
         fields: bounds of the form fields in PDF coordinates: left, bottom, right, top. PDFium draws no field that
             belongs to no form, so their pixels are those of `merged`.
         unit: length of a unit of the page in points of 1/72 inch.
+        has_layers: some of the content may be on a layer, which may be switched off.
     """
 
     shown: pdfium.PdfPage
     merged: pdfium.PdfPage
     fields: tuple[Sides, ...] = ()
     unit: float = 1.0
+    has_layers: bool = False
 
     @property
     def size(self) -> tuple[float, float]:
@@ -110,30 +112,31 @@ class PdfPage:
         if self.fields:
             height, width = image.shape[:2]
             merged = _pixels(self.merged, dpi, options)
-            for box in map(box_mapping(self.shown), self.fields):
+            for box in box_mapping(self.shown)(self.fields):
                 if box is not None:
                     x0, y0, x1, y1 = map(round, box.to_pixels(width, height))
                     image[y0:y1, x0:x1] = merged[y0:y1, x0:x1]
         return image
 
 
-def box_mapping(page: pdfium.PdfPage) -> ToPageBox:
+def box_mapping(page: pdfium.PdfPage) -> ToPageBoxes:
     """The mapping from PDF coordinates to the cropped and rotated page."""
     width, height = page.get_size()
     (x, y), across, up = (_shown_at(page, *point) for point in ((0.0, 0.0), (width, 0.0), (0.0, height)))
     xa, ya = (across[0] - x) / width, (across[1] - y) / width
     xb, yb = (up[0] - x) / height, (up[1] - y) / height
 
-    def to_page_box(sides: Sides) -> Box | None:
-        left, bottom, right, top = sides
+    def to_page_boxes(sides: ArrayLike) -> list[Box | None]:
+        left, bottom, right, top = np.asarray(sides, dtype=np.float64).reshape(-1, 4).T
         xs = x + xa * left + xb * bottom, x + xa * right + xb * top
         ys = y + ya * left + yb * bottom, y + ya * right + yb * top
-        x0, x1, y0, y1 = (round(side, _DIGITS) for side in (min(xs), max(xs), min(ys), max(ys)))
-        if x1 <= 0 or x0 >= 1 or y1 <= 0 or y0 >= 1 or (x0 == x1 and y0 == y1):
-            return None
-        return Box(max(x0, 0.0), max(y0, 0.0), min(x1, 1.0), min(y1, 1.0))
+        found = np.array([np.minimum(*xs), np.minimum(*ys), np.maximum(*xs), np.maximum(*ys)]).round(_DIGITS)
+        x0, y0, x1, y1 = found
+        shown = (x1 > 0) & (x0 < 1) & (y1 > 0) & (y0 < 1) & ((x0 < x1) | (y0 < y1))
+        boxes = found.clip(0, 1).T.tolist()
+        return [Box(*box) if seen else None for box, seen in zip(boxes, shown.tolist(), strict=True)]
 
-    return to_page_box
+    return to_page_boxes
 
 
 @contextmanager
@@ -151,9 +154,10 @@ def opened_page(document: PdfFile, number: int) -> Generator[PdfPage]:
             unit = _user_unit(document, number) if document.has_units else 1.0
             fields = _shown_fields(page)
             if fields is None:
-                yield PdfPage(page, page, unit=unit)
+                yield PdfPage(page, page, unit=unit, has_layers=document.has_layers)
             else:
-                yield PdfPage(page, resources.enter_context(_merged(document, number)), fields, unit)
+                merged = resources.enter_context(_merged(document, number))
+                yield PdfPage(page, merged, fields, unit, document.has_layers)
     except pdfium.PdfiumError as error:
         raise DocumentError(
             Reason.UNREADABLE, f"page {number} of the PDF file is damaged: {error}", stage="render"
@@ -214,21 +218,21 @@ def _annotations(page: pdfium.PdfPage) -> Iterator[tuple[int, bool, Sides]]:
 
 
 @functools.lru_cache(maxsize=1)
-def _mentions_unit(data: bytes) -> bool:
-    """Whether the file, or one of its object streams, has the entry UserUnit, or has object streams that are encrypted.
+def _mentions(data: bytes) -> tuple[bool, bool]:
+    """Whether the file, or one of its object streams, has the entries UserUnit and OCProperties.
 
-    The pages of a file are read one after the other, so the answer for the latest file is kept.
+    Both for a file with object streams that are encrypted. The pages of a file are read one after the other, so the
+    answer for the latest file is kept.
     """
-    if b"/UserUnit" in data:
-        return True
+    unit, layers = b"/UserUnit" in data, b"/OCProperties" in data
     for stream in _OBJECT_STREAM.finditer(data):
         packed = memoryview(data)[stream.end() : data.find(b"endstream", stream.end())]
         try:
-            if b"/UserUnit" in zlib.decompressobj().decompress(packed, _MOST_OBJECTS):
-                return True
+            objects = zlib.decompressobj().decompress(packed, _MOST_OBJECTS)
         except zlib.error:
-            return True
-    return False
+            return True, True
+        unit, layers = unit or b"/UserUnit" in objects, layers or b"/OCProperties" in objects
+    return unit, layers
 
 
 def _user_unit(document: PdfFile, number: int) -> float:
