@@ -34,6 +34,7 @@ set_active = _call(pdfium_c.FPDFPageObj_SetIsActive, _NUMBER, _ADDRESS, _NUMBER)
 font_of = _call(pdfium_c.FPDFTextObj_GetFont, _ADDRESS, _ADDRESS)
 is_embedded = _call(pdfium_c.FPDFFont_GetIsEmbedded, _NUMBER, _ADDRESS)
 length_of_name = _call(pdfium_c.FPDFFont_GetBaseFontName, ctypes.c_size_t, _ADDRESS, _ADDRESS, ctypes.c_size_t)
+_origin = _call(pdfium_c.FPDFText_GetCharOrigin, _NUMBER, _ADDRESS, _NUMBER, *[_ADDRESS] * 2)
 _character_box = _call(pdfium_c.FPDFText_GetCharBox, _NUMBER, _ADDRESS, _NUMBER, *[_ADDRESS] * 4)
 _matrix = _call(pdfium_c.FPDFPageObj_GetMatrix, _NUMBER, _ADDRESS, _ADDRESS)
 _bounds = _call(pdfium_c.FPDFPageObj_GetBounds, _NUMBER, *[_ADDRESS] * 5)
@@ -62,11 +63,18 @@ def character_boxes(text: int, indices: Sequence[int]) -> NDArray[np.float64]:
     return sides
 
 
-def matrix_of(item: int) -> pdfium_c.FS_MATRIX:
+def origin_of(text: pdfium.PdfTextPage, index: int) -> tuple[float, float]:
+    """Where a character begins on its base line, in PDF coordinates."""
+    x, y = ctypes.c_double(), ctypes.c_double()
+    _origin(address_of(text), index, ctypes.addressof(x), ctypes.addressof(y))
+    return x.value, y.value
+
+
+def matrix_of(item: int) -> pdfium.PdfMatrix:
     """The matrix of an object."""
     matrix = pdfium_c.FS_MATRIX()
     _matrix(item, ctypes.addressof(matrix))
-    return matrix
+    return pdfium.PdfMatrix.from_raw(matrix)
 
 
 def bounds(objects: Sequence[int]) -> NDArray[np.float32]:
@@ -85,9 +93,13 @@ def fill_colors(objects: Sequence[int]) -> NDArray[np.uint32]:
     return colors
 
 
-def outline_of(path: int) -> tuple[bool, float]:
-    """Whether a path is filled, and the width of its outline; 0 without one."""
-    filled, outlined, width = ctypes.c_int(), ctypes.c_int(), ctypes.c_float()
-    _draw_mode(path, ctypes.addressof(filled), ctypes.addressof(outlined))
-    _stroke_width(path, ctypes.addressof(width))
-    return bool(filled), width.value * bool(outlined)
+def outlines(paths: Sequence[int]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+    """Whether paths are filled, (n,), and the widths of their outlines, (n,); 0 without an outline."""
+    modes, widths = np.zeros((len(paths), 2), dtype=np.int32), np.zeros(len(paths), dtype=np.float32)
+    starts = range(modes.ctypes.data, modes.ctypes.data + modes.nbytes, 8)
+    for item, mode, width in zip(
+        paths, starts, range(widths.ctypes.data, widths.ctypes.data + widths.nbytes, 4), strict=True
+    ):
+        _draw_mode(item, mode, mode + 4)
+        _stroke_width(item, width)
+    return modes[:, 0] != 0, widths * (modes[:, 1] != 0)

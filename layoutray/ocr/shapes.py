@@ -31,15 +31,16 @@ class Shapes:
         ranks = np.flatnonzero(kinds != pdfium_c.FPDF_PAGEOBJ_TEXT)
         sides = objects.sides(ranks)
         thick = (sides[:, 2:] - sides[:, :2] > _THIN).all(axis=1)
-        ranks, sides = ranks[thick], sides[thick]
-        for rank, kind, box in zip(ranks.tolist(), kinds[ranks].tolist(), to_page_boxes(sides), strict=True):
-            is_path, item = kind == pdfium_c.FPDF_PAGEOBJ_PATH, objects.items[rank]
-            filled, width = calls.outline_of(item) if is_path else (True, 0.0)
-            if box is None or not (filled or width > _THIN):
-                continue
-            x0, y0, x1, y1 = (round(side) for side in box.to_pixels(_CELLS, _CELLS))
-            self.last[y0:y1, x0:x1] = rank
-            if kind != pdfium_c.FPDF_PAGEOBJ_IMAGE:
-                self.last_shape[y0:y1, x0:x1] = rank
-            if not (is_path and filled and min(calls.fill_colors([item])[0]) >= _LIGHT):
-                self.dark[y0:y1, x0:x1] = True
+        ranks, boxes = ranks[thick], to_page_boxes(sides[thick])
+        items = [objects.items[rank] for rank in ranks.tolist()]
+        is_path = kinds[ranks] == pdfium_c.FPDF_PAGEOBJ_PATH
+        filled, widths = calls.outlines(items)
+        frames = is_path & ~filled & (widths <= _THIN)
+        light = is_path & filled & (calls.fill_colors(items)[:, :3] >= _LIGHT).all(axis=1)
+        for number in np.flatnonzero(~frames).tolist():
+            if (box := boxes[number]) is not None:
+                x0, y0, x1, y1 = (round(side) for side in box.to_pixels(_CELLS, _CELLS))
+                self.last[y0:y1, x0:x1] = ranks[number]
+                self.dark[y0:y1, x0:x1] |= not light[number]
+                if kinds[ranks[number]] != pdfium_c.FPDF_PAGEOBJ_IMAGE:
+                    self.last_shape[y0:y1, x0:x1] = ranks[number]

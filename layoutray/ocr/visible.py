@@ -21,8 +21,8 @@ _DARK = 128
 """Most red, green and blue, of 255, of letters that are seen on a light ground."""
 _LEAST_NAME = 2
 """Bytes; a font with a shorter name is of Type 3, whose letters are drawings."""
-_SAME_SIZE = 0.01
-"""Points; letters of a font without drawings have one size."""
+_NEAR = 0.001
+"""Points."""
 _LEAST_CHANGE = 0.05
 """Share of a word's pixels that change when it is taken away, if it is seen."""
 
@@ -81,6 +81,8 @@ def seen(painted: PaintedWords, page: PdfPage, ink: Ink) -> NDArray[np.bool_]:
     words = painted.text_words.words
     sides = sides_of([word.box for word in words])
     low = ((sides[:, 2:] - sides[:, :2]) * page.size < _LEAST_HEIGHT).any(axis=1)
+    for number in np.flatnonzero(low).tolist():
+        low[number] = sum(map(str.isalnum, words[number].text)) >= _LETTERS
     shapes = Shapes(painted.objects, box_mapping(page.merged))
     points = points_in(sides, *shapes.dark.shape)
     on_light = ~shapes.dark[points].any(axis=1) & (shapes.last[points] <= painted.ranks[:, None]).all(axis=1)
@@ -88,9 +90,8 @@ def seen(painted: PaintedWords, page: PdfPage, ink: Ink) -> NDArray[np.bool_]:
     doubtful = np.flatnonzero(~found).tolist()
     inked = ink.under([words[number].box for number in doubtful])
     for number, has_ink in zip(doubtful, inked, strict=True):
-        text = words[number].text
-        is_dot = low[number] and sum(map(str.isalnum, text)) >= _LETTERS
-        found[number] = (has_ink and not is_dot) or not (text.isascii() or _is_embedded(painted.items[number]))
+        can_have_ink = words[number].text.isascii() or _is_embedded(painted.items[number])
+        found[number] = (has_ink and not low[number]) or not can_have_ink
     under = (shapes.last_shape[points] > painted.ranks[:, None]).all(axis=1) & found & ~painted.hidden
     if under.any():
         found[under] = _changes_page(painted, page, np.flatnonzero(under))
@@ -98,19 +99,23 @@ def seen(painted: PaintedWords, page: PdfPage, ink: Ink) -> NDArray[np.bool_]:
 
 
 def _plainly_painted(painted: PaintedWords, page: PdfPage) -> NDArray[np.bool_]:
-    """Whether words are of dark filled letters without transparency, clipping or layers, in a font with drawings."""
+    """Whether words are of dark filled letters without transparency, clipping or layers, in a font with outlines."""
     if page.has_layers or page.merged is not page.shown:
         return np.zeros(len(painted.items), dtype=np.bool_)
-    in_forms = {painted.objects.items[rank] for rank in painted.objects.in_forms}
-    items = [item for item in dict.fromkeys(painted.items) if item and item not in in_forms]
-    fonts = {item: calls.font_of(item) for item in items}
-    drawn = _fonts_with_drawings(painted, fonts)
-    dark = (calls.fill_colors(items)[:, :3].max(axis=1) <= _DARK).tolist()
+    in_forms = {item for item, form in zip(painted.objects.items, painted.objects.forms, strict=True) if form}
+    numbers = {item: number for number, item in enumerate(painted.items) if item and item not in in_forms}
+    fonts = {item: calls.font_of(item) for item in numbers}
+    with_letters = {
+        font
+        for font, number in {fonts[item]: number for item, number in numbers.items()}.items()
+        if _has_letters(painted, number, font)
+    }
+    dark = (calls.fill_colors(list(numbers))[:, :3].max(axis=1, initial=0) <= _DARK).tolist()
     plain = {
         item
-        for item, is_dark in zip(items, dark, strict=True)
+        for item, is_dark in zip(numbers, dark, strict=True)
         if is_dark
-        and fonts[item] in drawn
+        and fonts[item] in with_letters
         and calls.render_mode_of(item) == pdfium_c.FPDF_TEXTRENDERMODE_FILL
         and not calls.is_transparent(item)
         and calls.count_clips(calls.clip_of(item)) <= 0
@@ -118,14 +123,16 @@ def _plainly_painted(painted: PaintedWords, page: PdfPage) -> NDArray[np.bool_]:
     return np.array([item in plain for item in painted.items], dtype=np.bool_)
 
 
-def _fonts_with_drawings(painted: PaintedWords, fonts: dict[int, int]) -> set[int]:
-    """The fonts with a name, i.e. not of Type 3, and with letters of different sizes."""
-    sides, spans = painted.text_words.characters.sides, painted.text_words.spans
-    sizes = np.append(sides[:, 2:] - sides[:, :2], [[0.0, 0.0]], axis=0)
-    spread = (np.maximum.reduceat(sizes, spans.ravel()) - np.minimum.reduceat(sizes, spans.ravel()))[::2].min(axis=1)
-    varied = {item for item, differ in zip(painted.items, (spread > _SAME_SIZE).tolist(), strict=True) if differ}
-    used = {font for item, font in fonts.items() if item in varied}
-    return {font for font in used if calls.length_of_name(font, None, 0) >= _LEAST_NAME}
+def _has_letters(painted: PaintedWords, number: int, font: int) -> bool:
+    """Whether a font has a name, i.e. is not of Type 3, and an outline for the first character of a word.
+
+    PDFium gives a box to a character without an outline that begins at its origin.
+    """
+    characters, first = painted.text_words.characters, int(painted.text_words.spans[number, 0])
+    left, bottom, right, top = characters.sides[first].tolist()
+    x, y = calls.origin_of(painted.text, int(characters.numbers[first]))
+    at_origin = min(abs(x - left), abs(x - right)) < _NEAR and min(abs(y - bottom), abs(y - top)) < _NEAR
+    return not at_origin and calls.length_of_name(font, None, 0) >= _LEAST_NAME
 
 
 def _changes_page(painted: PaintedWords, page: PdfPage, numbers: NDArray[np.int64]) -> list[bool]:
