@@ -16,7 +16,7 @@ _ADDRESS, _NUMBER, _CODE = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint
 
 
 def _call(function: Any, result: Any, *arguments: Any) -> Callable[..., Any]:
-    return ctypes.PYFUNCTYPE(result, *arguments)(ctypes.cast(function, _ADDRESS).value)
+    return ctypes.cast(function, ctypes.PYFUNCTYPE(result, *arguments))
 
 
 code_at = _call(pdfium_c.FPDFText_GetUnicode, _CODE, _ADDRESS, _NUMBER)
@@ -26,9 +26,9 @@ object_at = _call(pdfium_c.FPDFPage_GetObject, _ADDRESS, _ADDRESS, _NUMBER)
 object_in_form = _call(pdfium_c.FPDFFormObj_GetObject, _ADDRESS, _ADDRESS, _NUMBER)
 count_in_form = _call(pdfium_c.FPDFFormObj_CountObjects, _NUMBER, _ADDRESS)
 kind_of = _call(pdfium_c.FPDFPageObj_GetType, _NUMBER, _ADDRESS)
-clip_of = _call(pdfium_c.FPDFPageObj_GetClipPath, _ADDRESS, _ADDRESS)
-count_clips = _call(pdfium_c.FPDFClipPath_CountPaths, _NUMBER, _ADDRESS)
-is_transparent = _call(pdfium_c.FPDFPageObj_HasTransparency, _NUMBER, _ADDRESS)
+_clip_of = _call(pdfium_c.FPDFPageObj_GetClipPath, _ADDRESS, _ADDRESS)
+_count_clips = _call(pdfium_c.FPDFClipPath_CountPaths, _NUMBER, _ADDRESS)
+_is_transparent = _call(pdfium_c.FPDFPageObj_HasTransparency, _NUMBER, _ADDRESS)
 render_mode_of = _call(pdfium_c.FPDFTextObj_GetTextRenderMode, _NUMBER, _ADDRESS)
 set_active = _call(pdfium_c.FPDFPageObj_SetIsActive, _NUMBER, _ADDRESS, _NUMBER)
 font_of = _call(pdfium_c.FPDFTextObj_GetFont, _ADDRESS, _ADDRESS)
@@ -46,6 +46,11 @@ _stroke_width = _call(pdfium_c.FPDFPageObj_GetStrokeWidth, _NUMBER, *[_ADDRESS] 
 def address_of(handle: Any) -> int:
     """The address of a document, page or text page of pypdfium2."""
     return ctypes.addressof(handle.raw.contents)
+
+
+def is_plain(item: int) -> bool:
+    """Whether an object is neither transparent nor clipped."""
+    return not _is_transparent(item) and _count_clips(_clip_of(item)) <= 0
 
 
 def text_objects(text: pdfium.PdfTextPage, indices: Sequence[int]) -> list[int]:

@@ -30,7 +30,7 @@ class Ink:
         """Whether there is ink in each box or at its edge."""
         if not boxes:
             return []
-        sides = sides_of(boxes)
+        sides = np.array([(box.x0, box.y0, box.x1, box.y1) for box in boxes], dtype=np.float64)
         found = _has_edge(self._grey, sides)
         if not found.all():  # brown on blue can be as light as the blue
             found[~found] = _has_edge(self._colours, sides[~found])
@@ -51,18 +51,6 @@ def small_drawing(page: PdfPage, **options: bool) -> NDArray[np.uint8]:
     return page.draw(min(_DPI, _LONGEST_SIDE * _POINTS_PER_INCH / max(page.size)), **options)
 
 
-def sides_of(boxes: Sequence[Box]) -> NDArray[np.float64]:
-    """Left, top, right and bottom of boxes, (n, 4)."""
-    return np.array([(box.x0, box.y0, box.x1, box.y1) for box in boxes], dtype=np.float64).reshape(-1, 4)
-
-
-def points_in(sides: NDArray[np.float64], height: int, width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and columns of 15 points of each box (n, 4) on a grid of `height` x `width`, both (n, 15)."""
-    rows = (sides[:, 1:2] + (sides[:, 3:] - sides[:, 1:2]) * _POINTS[0]) * height
-    columns = (sides[:, :1] + (sides[:, 2:3] - sides[:, :1]) * _POINTS[1]) * width
-    return rows.astype(np.int64), columns.astype(np.int64)
-
-
 def apart(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Whether pixels differ by a step."""
     return np.maximum(one, other) - np.minimum(one, other) >= _STEP
@@ -79,7 +67,9 @@ def _edges(shade: NDArray[np.uint8]) -> NDArray[np.bool_]:
 def _has_edge(edges: NDArray[np.bool_], sides: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether each box (n, 4) has a pixel of `edges` in it or beside it. Most words have one at a few points."""
     height, width = edges.shape
-    found = np.asarray(edges[points_in(sides, height, width)].any(axis=1), dtype=np.bool_)
+    rows = (sides[:, 1:2] + (sides[:, 3:] - sides[:, 1:2]) * _POINTS[0]) * height
+    columns = (sides[:, :1] + (sides[:, 2:3] - sides[:, :1]) * _POINTS[1]) * width
+    found = np.asarray(edges[rows.astype(int), columns.astype(int)].any(axis=1), dtype=np.bool_)
     for number in np.flatnonzero(~found):
         x0, y0, x1, y1 = sides[number].tolist()
         top, left = max(int(y0 * height) - 1, 0), max(int(x0 * width) - 1, 0)

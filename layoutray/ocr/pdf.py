@@ -19,7 +19,6 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 from numpy.typing import ArrayLike, NDArray
 
-from layoutray.document import Box
 from layoutray.errors import DocumentError, Reason
 from layoutray.ocr.pictures import Rendered, check_size, no_such_page
 from layoutray.ocr.settings import Recognition
@@ -35,8 +34,8 @@ _USER_UNIT = re.compile(rb"/Type\s*/Page\s*/UserUnit\s+(\d*\.?\d+)")
 
 Sides = tuple[float, float, float, float]
 """Left, bottom, right and top in PDF coordinates."""
-ToPageBoxes = Callable[[ArrayLike], list[Box | None]]
-"""Maps sides (n, 4) in PDF coordinates to boxes relative to the shown page; None outside the page, or for NaN."""
+ToPageSides = Callable[[ArrayLike], NDArray[np.float64]]
+"""Maps sides (n, 4) in PDF coordinates to those of boxes (n, 4) relative to the shown page; NaN outside the page."""
 
 
 class PdfFile(pdfium.PdfDocument):
@@ -112,31 +111,29 @@ class PdfPage:
         if self.fields:
             height, width = image.shape[:2]
             merged = _pixels(self.merged, dpi, options)
-            for box in box_mapping(self.shown)(self.fields):
-                if box is not None:
-                    x0, y0, x1, y1 = map(round, box.to_pixels(width, height))
-                    image[y0:y1, x0:x1] = merged[y0:y1, x0:x1]
+            sides = box_mapping(self.shown)(self.fields)
+            for x0, y0, x1, y1 in (sides[sides[:, 0] >= 0] * (width, height, width, height)).round().astype(int):
+                image[y0:y1, x0:x1] = merged[y0:y1, x0:x1]
         return image
 
 
-def box_mapping(page: pdfium.PdfPage) -> ToPageBoxes:
+def box_mapping(page: pdfium.PdfPage) -> ToPageSides:
     """The mapping from PDF coordinates to the cropped and rotated page."""
     width, height = page.get_size()
     (x, y), across, up = (_shown_at(page, *point) for point in ((0.0, 0.0), (width, 0.0), (0.0, height)))
     xa, ya = (across[0] - x) / width, (across[1] - y) / width
     xb, yb = (up[0] - x) / height, (up[1] - y) / height
 
-    def to_page_boxes(sides: ArrayLike) -> list[Box | None]:
+    def to_page_sides(sides: ArrayLike) -> NDArray[np.float64]:
         left, bottom, right, top = np.asarray(sides, dtype=np.float64).reshape(-1, 4).T
         xs = x + xa * left + xb * bottom, x + xa * right + xb * top
         ys = y + ya * left + yb * bottom, y + ya * right + yb * top
         found = np.array([np.minimum(*xs), np.minimum(*ys), np.maximum(*xs), np.maximum(*ys)]).round(_DIGITS)
         x0, y0, x1, y1 = found
         shown = (x1 > 0) & (x0 < 1) & (y1 > 0) & (y0 < 1) & ((x0 < x1) | (y0 < y1))
-        boxes = found.clip(0, 1).T.tolist()
-        return [Box(*box) if seen else None for box, seen in zip(boxes, shown.tolist(), strict=True)]
+        return np.where(shown, found.clip(0, 1), np.nan).T
 
-    return to_page_boxes
+    return to_page_sides
 
 
 @contextmanager

@@ -4,6 +4,7 @@ A scanned page may have a text layer too, from OCR of unknown quality. Such a pa
 """
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -12,11 +13,10 @@ import numpy as np
 import pypdfium2.raw as pdfium_c
 
 from layoutray.document import Box, Word
-from layoutray.document.geometry import smallest_around
 from layoutray.ocr import calls, characters, plausible, text_words, visible
 from layoutray.ocr.ink import Ink
 from layoutray.ocr.objects import PageObjects
-from layoutray.ocr.pdf import PdfPage, ToPageBoxes, box_mapping
+from layoutray.ocr.pdf import PdfPage, ToPageSides, box_mapping
 from layoutray.ocr.settings import Recognition
 from layoutray.ocr.visible import PaintedWords
 
@@ -62,12 +62,12 @@ class TextLayer:
 
 def read(page: PdfPage) -> TextLayer:
     """The text layer of a page. Words are in the layer's order; boxes are relative to the cropped and rotated page."""
-    to_page_boxes = box_mapping(page.merged)
+    to_page_sides = box_mapping(page.merged)
     objects = PageObjects.of(page.merged)
-    pictures = dict(_pictures(objects, to_page_boxes))
+    pictures = dict(_pictures(objects, to_page_sides))
     with closing(page.merged.get_textpage()) as text:
         found = characters.read(text)
-        painted = PaintedWords.of(text, text_words.split(found, to_page_boxes), objects, pictures)
+        painted = PaintedWords.of(text, text_words.split(found, to_page_sides), objects, pictures)
         words = painted.text_words.words
         printed = np.array([not letter.isspace() for letter in found.text], dtype=np.bool_)
         layer = TextLayer(
@@ -77,7 +77,7 @@ def read(page: PdfPage) -> TextLayer:
             num_hidden=int(painted.hidden.sum()),
             num_unseen=0,
             num_outlined=0,
-            silent_share=_silent_share(painted, to_page_boxes),
+            silent_share=_silent_share(painted, to_page_sides),
             pictures=tuple(pictures.values()),
             ink=None,
         )
@@ -129,7 +129,7 @@ def has_usable_text(layer: TextLayer, settings: Recognition) -> tuple[bool, str]
     return True, f"the PDF page has a text layer of {num_words} words{unseen}"
 
 
-def _silent_share(painted: PaintedWords, to_page_boxes: ToPageBoxes) -> float:
+def _silent_share(painted: PaintedWords, to_page_sides: ToPageSides) -> float:
     """The share of the length of the text objects that have no characters, e.g. of vertical text.
 
     A second copy of a text has none either; it lies on words.
@@ -149,11 +149,12 @@ def _silent_share(painted: PaintedWords, to_page_boxes: ToPageBoxes) -> float:
         silent &= ~np.isin(shown, calls.text_objects(text, range(text.count_chars())))
     if lengths[silent].sum() <= most:
         return 0.0
-    places = zip(to_page_boxes(sides[silent]), lengths[silent].tolist(), strict=True)
-    places = [(box, length) for box, length in places if box is not None]
-    on_words = smallest_around((box for box, _ in places), [word.box for word in painted.text_words.words])
-    lost = sum(length for (_, length), word in zip(places, on_words, strict=True) if word is None)
-    return float(lost / lengths.sum())
+    x0, y0, x1, y1 = to_page_sides(sides[silent]).T
+    middles = [((x0 + x1) / 2)[:, None], ((y0 + y1) / 2)[:, None]]
+    left, top, right, bottom = painted.text_words.sides.T
+    on_word = (left <= middles[0]) & (middles[0] <= right) & (top <= middles[1]) & (middles[1] <= bottom)
+    lost = ~np.isnan(x0) & ~on_word.any(axis=1)
+    return float(lengths[silent][lost].sum() / lengths.sum())
 
 
 def with_blocks(words: Iterable[Word]) -> Iterator[Word]:
@@ -173,9 +174,9 @@ def with_blocks(words: Iterable[Word]) -> Iterator[Word]:
             yield Word(text=word.text, box=word.box, confidence=word.confidence, line=number, block=block)
 
 
-def _pictures(objects: PageObjects, to_page_boxes: ToPageBoxes) -> Iterator[tuple[int, Box]]:
+def _pictures(objects: PageObjects, to_page_sides: ToPageSides) -> Iterator[tuple[int, Box]]:
     """Rank and bounding rectangle of the pictures larger than a thousandth of the page, also masked and nested ones."""
     ranks = objects.ranks(pdfium_c.FPDF_PAGEOBJ_IMAGE)
-    for rank, box in zip(ranks.tolist(), to_page_boxes(objects.sides(ranks)), strict=True):
-        if box is not None and box.area > _MIN_AREA:
+    for rank, sides in zip(ranks.tolist(), to_page_sides(objects.sides(ranks)).tolist(), strict=True):
+        if not math.isnan(sides[0]) and (box := Box(*sides)).area > _MIN_AREA:
             yield rank, box

@@ -1,5 +1,6 @@
 """Which words of a PDF's text layer a reader of the page sees."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,10 +10,10 @@ from numpy.typing import NDArray
 
 from layoutray.document import Box
 from layoutray.ocr import calls
-from layoutray.ocr.ink import Ink, apart, points_in, sides_of, small_drawing
+from layoutray.ocr.ink import Ink, apart, small_drawing
 from layoutray.ocr.objects import PageObjects
 from layoutray.ocr.pdf import PdfPage, box_mapping
-from layoutray.ocr.shapes import Shapes
+from layoutray.ocr.shapes import ground_of
 from layoutray.ocr.text_words import TextWords
 
 _LEAST_HEIGHT, _LETTERS = 0.75, 2
@@ -35,6 +36,7 @@ class PaintedWords:
         text: the text layer.
         objects: of the page.
         items: the text objects of the words' first characters, (n,); 0 without one.
+        modes: how each of them is painted: PDFium's number for the mode.
         ranks: places of `items` among the objects, (n,).
         hidden: the word is invisible text, or a picture is painted over its centre, (n,).
         over_picture: its centre lies on a picture, which may be painted before or after it, (n,).
@@ -44,6 +46,7 @@ class PaintedWords:
     text_words: TextWords
     objects: PageObjects
     items: list[int]
+    modes: dict[int, int]
     ranks: NDArray[np.int64]
     hidden: NDArray[np.bool_]
     over_picture: NDArray[np.bool_]
@@ -63,13 +66,13 @@ class PaintedWords:
         modes = {item: calls.render_mode_of(item) for item in set(items) if item}
         hidden = np.array([modes.get(item) == pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE for item in items], dtype=np.bool_)
         over_picture = np.zeros(len(items), dtype=np.bool_)
-        sides = sides_of([word.box for word in text_words.words])
+        sides = text_words.sides
         middles = (sides[:, :2] + sides[:, 2:]) / 2
         for rank, box in pictures.items():
             inside = ((middles >= (box.x0, box.y0)) & (middles <= (box.x1, box.y1))).all(axis=1)
             over_picture |= inside
             hidden |= inside & (rank > ranks)
-        return cls(text, text_words, objects, items, ranks, hidden, over_picture)
+        return cls(text, text_words, objects, items, modes, ranks, hidden, over_picture)
 
 
 def seen(painted: PaintedWords, page: PdfPage, ink: Ink) -> NDArray[np.bool_]:
@@ -78,21 +81,18 @@ def seen(painted: PaintedWords, page: PdfPage, ink: Ink) -> NDArray[np.bool_]:
     The page is drawn for words alone of which its objects do not tell it. A font that is not in the file may have no
     letters on this machine. A word in it counts as seen, unless it is of ASCII letters, which each machine can draw.
     """
-    words = painted.text_words.words
-    sides = sides_of([word.box for word in words])
-    low = ((sides[:, 2:] - sides[:, :2]) * page.size < _LEAST_HEIGHT).any(axis=1)
+    words, sides = painted.text_words.words, painted.text_words.sides
+    low: NDArray[np.bool_] = ((sides[:, 2:] - sides[:, :2]) * page.size < _LEAST_HEIGHT).any(axis=1)
     for number in np.flatnonzero(low).tolist():
         low[number] = sum(map(str.isalnum, words[number].text)) >= _LETTERS
-    shapes = Shapes(painted.objects, box_mapping(page.merged))
-    points = points_in(sides, *shapes.dark.shape)
-    on_light = ~shapes.dark[points].any(axis=1) & (shapes.last[points] <= painted.ranks[:, None]).all(axis=1)
-    found = ~low & on_light & _plainly_painted(painted, page)
+    ground = ground_of(sides, painted.ranks, painted.objects, box_mapping(page.merged))
+    found = ~low & ground.is_light & _plainly_painted(painted, page)
     doubtful = np.flatnonzero(~found).tolist()
     inked = ink.under([words[number].box for number in doubtful])
     for number, has_ink in zip(doubtful, inked, strict=True):
         can_have_ink = words[number].text.isascii() or _is_embedded(painted.items[number])
         found[number] = (has_ink and not low[number]) or not can_have_ink
-    under = (shapes.last_shape[points] > painted.ranks[:, None]).all(axis=1) & found & ~painted.hidden
+    under = ground.is_under & found & ~painted.hidden
     if under.any():
         found[under] = _changes_page(painted, page, np.flatnonzero(under))
     return found
@@ -102,8 +102,9 @@ def _plainly_painted(painted: PaintedWords, page: PdfPage) -> NDArray[np.bool_]:
     """Whether words are of dark filled letters without transparency, clipping or layers, in a font with outlines."""
     if page.has_layers or page.merged is not page.shown:
         return np.zeros(len(painted.items), dtype=np.bool_)
-    in_forms = {item for item, form in zip(painted.objects.items, painted.objects.forms, strict=True) if form}
-    numbers = {item: number for number, item in enumerate(painted.items) if item and item not in in_forms}
+    objects = painted.objects
+    in_plain = set(itertools.compress(objects.items, objects.plain[objects.forms].tolist()))
+    numbers = {item: number for number, item in enumerate(painted.items) if item in in_plain}
     fonts = {item: calls.font_of(item) for item in numbers}
     with_letters = {
         font
@@ -116,9 +117,8 @@ def _plainly_painted(painted: PaintedWords, page: PdfPage) -> NDArray[np.bool_]:
         for item, is_dark in zip(numbers, dark, strict=True)
         if is_dark
         and fonts[item] in with_letters
-        and calls.render_mode_of(item) == pdfium_c.FPDF_TEXTRENDERMODE_FILL
-        and not calls.is_transparent(item)
-        and calls.count_clips(calls.clip_of(item)) <= 0
+        and painted.modes[item] == pdfium_c.FPDF_TEXTRENDERMODE_FILL
+        and calls.is_plain(item)
     }
     return np.array([item in plain for item in painted.items], dtype=np.bool_)
 
@@ -149,7 +149,7 @@ def _changes_page(painted: PaintedWords, page: PdfPage, numbers: NDArray[np.int6
     before = small_drawing(merged)
     for item in filter(None, items):
         calls.set_active(item, False)
-    changed = apart(before, small_drawing(merged)).any(axis=2)
+    changed: NDArray[np.bool_] = apart(before, small_drawing(merged)).any(axis=2)
     for item in filter(None, items):
         calls.set_active(item, True)
     height, width = changed.shape

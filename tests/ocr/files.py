@@ -25,7 +25,8 @@ def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
 def pdf(
     *pages: str, jpeg: bytes = b"", page_entries: str = "/MediaBox [0 0 600 800]", trailer_entries: str = ""
 ) -> bytes:
-    """A PDF file. Each page is a content stream with the picture /P (`jpeg`), the layer /L, which is off, and fonts.
+    """A PDF file. Each page is a content stream with the picture /P (`jpeg`), the layer /L, which is off,
+    the graphics state /M, which multiplies colours, and fonts.
 
     They are /F (Helvetica), /G (no Unicode), /H (each letter is told to be another one), /R (A, B, … are told to be
     Hebrew) and /V (Japanese, vertical).
@@ -40,7 +41,7 @@ def pdf(
     }
     fonts = {"F": 0, "G": 1, "H": 5, "R": 7, "V": 9}
     named = " ".join(f"/{name} {first_shared + number} 0 R" for name, number in fonts.items())
-    others = f"/XObject << /P {first_shared + 2} 0 R >> /Properties << /L {first_shared + 4} 0 R >>"
+    others = f"/XObject << /P {first_shared + 2} 0 R >> /Properties << /L {first_shared + 4} 0 R >> {_MULTIPLY}"
     resources = f"<< /Font << {named} >> {others} >>"
     for number, content in zip(contents, pages, strict=True):
         objects[number] = _stream("", content.encode("latin-1"))
@@ -91,6 +92,7 @@ def placed_picture(*, left: int, bottom: int, width: int, height: int) -> str:
     return f"q {width} 0 0 {height} {left} {bottom} cm /P Do Q\n"
 
 
+_MULTIPLY = "/ExtGState << /M << /BM /Multiply >> >>"
 _VERTICAL_FONT = b"""<< /Type /Font /Subtype /Type0 /BaseFont /HeiseiMin-W3 /Encoding /UniJIS-UCS2-V /DescendantFonts
 [<< /Type /Font /Subtype /CIDFontType0 /BaseFont /HeiseiMin-W3
 /CIDSystemInfo << /Registry (Adobe) /Ordering (Japan1) /Supplement 2 >> >>] >>"""

@@ -1,11 +1,18 @@
+from contextlib import closing
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
 import pytest
 from PIL import Image
 
+from layoutray.document import Box, Provenance, Word
+from layoutray.formats.invisible_text import InvisibleText
 from layoutray.ocr import pdf, pdf_text
+from layoutray.ocr.page import RecognisedPage
 from layoutray.ocr.pdf_text import TextLayer
 from layoutray.ocr.render import render_page
 from layoutray.ocr.settings import Recognition
@@ -145,6 +152,51 @@ def test_text_that_nobody_sees_is_no_word(unseen: str) -> None:
         True,
         "the PDF page has a text layer of 2 words; 2 more words, which nobody sees, are left out",
     )
+
+
+OLD, NEW = typed("Total 4711", x=60, y=300), typed("Price 12", x=62, y=302)
+ROUNDED = "40 300 m 40 340 l 60 360 l 300 360 l 320 340 l 320 300 l 300 280 l 60 280 l h f "
+
+
+@pytest.mark.parametrize(
+    "cover",
+    ["1 g 40 280 300 60 re f 0 g ", "1 1 .8 rg 40 280 300 60 re 0 0 1 rg B 0 g ", f"1 g {ROUNDED} 0 g "],
+    ids=["white", "framed", "of another form"],
+)
+def test_old_text_under_a_shape_with_new_text_is_no_word(cover: str) -> None:
+    words = layer_of(pdf_file(typed("Invoice", x=60, y=700) + OLD + cover + NEW)).words
+    assert [word.text for word in words] == ["Invoice", "Price", "12"]
+
+
+@pytest.mark.parametrize(
+    "after",
+    ["40 280 300 60 re S ", "1 g 40 250 300 45 re f 0 g ", "40 305 300 1 re f ", "/M gs 1 1 0 rg 40 280 300 60 re f "],
+    ids=["frame", "beside", "line through", "highlighted"],
+)
+def test_text_that_shapes_do_not_cover_stays(after: str) -> None:
+    words = layer_of(pdf_file(OLD + after)).words
+    assert [word.text for word in words] == ["Total", "4711"]
+
+
+def test_text_that_is_painted_again_over_a_shape_is_read_once() -> None:
+    words = layer_of(pdf_file(OLD + "1 g 40 280 300 60 re f 0 g " + OLD)).words
+    assert [word.text for word in words] == ["Total", "4711"]
+
+
+def test_letters_without_outlines_are_not_seen() -> None:
+    words = (Word(text="unseen", box=Box(0.1, 0.5, 0.4, 0.55)),)
+    page = RecognisedPage(
+        number=1, width=600, height=800, words=words, provenance=Provenance(words="ocr", reason="")
+    ).of_document("", "")
+    with pdfium.PdfDocument(pdf_file(typed("Total due", x=60, y=700))) as document, closing(document[0]) as on:
+        with InvisibleText(document, [page]) as text:
+            text.write(page, on)
+        for item in on.get_objects():
+            pdfium_c.FPDFTextObj_SetTextRenderMode(item, pdfium_c.FPDF_TEXTRENDERMODE_FILL)
+        on.gen_content()
+        document.save(written := BytesIO())
+    layer = layer_of(written.getvalue())
+    assert ([word.text for word in layer.words], layer.num_unseen) == (["Total", "due"], 1)
 
 
 @pytest.mark.parametrize("paint", ["0 g 40 280 300 60 re f 1 g ", ".9 g ", "0 0 1 rg 40 280 300 60 re f .24 0 0 rg "])
