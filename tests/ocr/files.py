@@ -34,9 +34,12 @@ def pdf(
     contents = [3 + 2 * number for number in range(len(pages))]
     first_shared = 3 + 2 * len(pages)
     kids = " ".join(f"{number + 1} 0 R" for number in contents)
+    layer = f"{first_shared + 4} 0 R"
+    layers = (
+        f"/OCProperties << /OCGs [{layer}] /D << /OFF [{layer}] >> >>" if any("/OC" in page for page in pages) else ""
+    )
     objects: dict[int, bytes] = {
-        1: b"<< /Type /Catalog /Pages 2 0 R /OCProperties << /OCGs [%d 0 R] /D << /OFF [%d 0 R] >> >> >>"
-        % (first_shared + 4, first_shared + 4),
+        1: f"<< /Type /Catalog /Pages 2 0 R {layers} >>".encode(),
         2: f"<< /Type /Pages /Count {len(pages)} /Kids [{kids}] >>".encode(),
     }
     fonts = {"F": 0, "G": 1, "H": 5, "R": 7, "V": 9}
