@@ -21,6 +21,7 @@ def _call(function: Any, result: Any, *arguments: Any) -> Callable[..., Any]:
 
 code_at = _call(pdfium_c.FPDFText_GetUnicode, _CODE, _ADDRESS, _NUMBER)
 lacks_unicode = _call(pdfium_c.FPDFText_HasUnicodeMapError, _NUMBER, _ADDRESS, _NUMBER)
+is_inserted = _call(pdfium_c.FPDFText_IsGenerated, _NUMBER, _ADDRESS, _NUMBER)
 _text_object_at = _call(pdfium_c.FPDFText_GetTextObject, _ADDRESS, _ADDRESS, _NUMBER)
 object_at = _call(pdfium_c.FPDFPage_GetObject, _ADDRESS, _ADDRESS, _NUMBER)
 object_in_form = _call(pdfium_c.FPDFFormObj_GetObject, _ADDRESS, _ADDRESS, _NUMBER)

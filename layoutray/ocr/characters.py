@@ -26,6 +26,12 @@ _CELL = 8.0
 _EQUAL_IN_CELL = 4
 """Most equal characters of a cell of this size that are compared."""
 _FEWEST_COPIES = 3
+_SHORT_WORDS = re.compile(r"^(?=(?: ?[^\W\d_]){5})[^\W\d_]{1,6}(?: [^\W\d_]{1,6})+(?=\r?$)", re.MULTILINE)
+"""A line of at least five letters; PDFium puts some letters of a spaced-out word together."""
+_LEAST_GAP = 0.2
+"""Usual gap, in heights of the letters, of a text whose letters are spaced out."""
+_WIDER = 1.8
+"""Usual gaps; a wider one is between words."""
 _MIRRORED = str.maketrans("()[]{}<>«»‹›", ")(][}{><»«›‹")
 _OPENING, _CLOSING = frozenset("([{<«‹"), frozenset(")]}>»›")
 _RIGHT_TO_LEFT = ("R", "AL")
@@ -58,8 +64,8 @@ class Characters:
 
 
 def read(text: pdfium.PdfTextPage) -> Characters:
-    """The characters of a page, without copies, with brackets as they are written."""
-    return _with_brackets(_once(text, _characters(text)))
+    """The characters of a page, without copies and spaces in spaced-out words, with brackets as they are written."""
+    return _with_brackets(_joined(text, _once(text, _characters(text))))
 
 
 def _characters(text: pdfium.PdfTextPage) -> Characters:
@@ -147,6 +153,25 @@ def _cover_half(text: pdfium.PdfTextPage, one: int, other: int) -> bool:
     (la, ba, ra, ta), (lb, bb, rb, tb) = text.get_charbox(one, loose=True), text.get_charbox(other, loose=True)
     shared = max(min(ra, rb) - max(la, lb), 0.0) * max(min(ta, tb) - max(ba, bb), 0.0)
     return shared > min((ra - la) * (ta - ba), (rb - lb) * (tb - bb)) / 2
+
+
+def _joined(text: pdfium.PdfTextPage, characters: Characters) -> Characters:
+    """The characters without the spaces that PDFium inserts between letters that are placed one by one, spaced out.
+
+    A gap that is wider than the others is one between words.
+    """
+    kept = np.ones(len(characters.codes), dtype=np.bool_)
+    for run in _SHORT_WORDS.finditer(characters.text):
+        letters = run.start() + np.flatnonzero([letter != " " for letter in run[0]])
+        left, bottom, right, top = characters.sides[letters].T
+        gaps, height = left[1:] - right[:-1], (top - bottom).max()
+        usual = np.median(gaps)
+        numbers = characters.numbers[letters].tolist()
+        if not _LEAST_GAP * height < usual < height or len(set(calls.text_objects(text, numbers))) < len(letters):
+            continue
+        for space in letters[:-1][(np.diff(letters) == 2) & (gaps < _WIDER * usual)] + 1:
+            kept[space] = calls.is_inserted(calls.address_of(text), int(characters.numbers[space])) != 1
+    return characters if kept.all() else characters.only(kept)
 
 
 def _with_brackets(characters: Characters) -> Characters:

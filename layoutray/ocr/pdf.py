@@ -20,6 +20,8 @@ import pypdfium2.raw as pdfium_c
 from numpy.typing import ArrayLike, NDArray
 
 from layoutray.errors import DocumentError, Reason
+from layoutray.ocr import free_text
+from layoutray.ocr.free_text import FreeText
 from layoutray.ocr.pictures import Rendered, check_size, no_such_page
 from layoutray.ocr.settings import Recognition
 
@@ -27,6 +29,7 @@ _POINTS_PER_INCH = 72
 _RESOLUTION = 1_000_000  # PDFium maps to integers; a millionth of a page is finer than any pixel
 _DIGITS = 6  # of a box; PDFium's coordinates are not more exact
 _NOT_SHOWN = pdfium_c.FPDF_ANNOT_FLAG_HIDDEN | pdfium_c.FPDF_ANNOT_FLAG_NOVIEW
+_DRAWN_BY_VIEWERS = (pdfium_c.FPDF_ANNOT_WIDGET, pdfium_c.FPDF_ANNOT_FREETEXT)
 _WITHOUT_TEXT = (pdfium_c.FPDF_ANNOT_LINK, pdfium_c.FPDF_ANNOT_POPUP)
 _OBJECT_STREAM = re.compile(rb"/ObjStm\b[^>]*>>\s*stream\r?\n")
 _MOST_OBJECTS = 1 << 24  # bytes of an object stream
@@ -82,8 +85,9 @@ class PdfPage:
     Attributes:
         shown: the page of the document. PDFium draws its annotations and fields, and respects layers.
         merged: the page that has the text; where there are annotations, a copy in which they are part of the content.
-        fields: bounds of the form fields in PDF coordinates: left, bottom, right, top. PDFium draws no field that
-            belongs to no form, so their pixels are those of `merged`.
+        fields: bounds of the form fields and text annotations in PDF coordinates: left, bottom, right, top. PDFium
+            draws no field that belongs to no form, and no text without an appearance, so their pixels are those of
+            `merged`.
         unit: length of a unit of the page in points of 1/72 inch.
         has_layers: some of the content may be on a layer, which may be switched off.
     """
@@ -196,8 +200,8 @@ def _shown_at(page: pdfium.PdfPage, across: float, up: float) -> tuple[float, fl
 
 
 def _shown_fields(page: pdfium.PdfPage) -> tuple[Sides, ...] | None:
-    """Bounds of the form fields that a viewer shows; None if the page has no annotation that can show text."""
-    found = [sides for kind, shown, sides in _annotations(page) if shown and kind == pdfium_c.FPDF_ANNOT_WIDGET]
+    """Bounds of the fields and texts that a viewer shows; None if the page has no annotation that can show text."""
+    found = [sides for kind, shown, sides in _annotations(page) if shown and kind in _DRAWN_BY_VIEWERS]
     shows_text = any(shown and kind not in _WITHOUT_TEXT for kind, shown, _ in _annotations(page))
     return tuple(found) if shows_text else None
 
@@ -250,11 +254,19 @@ def _merged(document: pdfium.PdfDocument, number: int) -> Generator[pdfium.PdfPa
     """
     with pdfium.PdfDocument.new() as copy:
         copy.import_pages(document, [number - 1])
+        texts = list[FreeText]()
         with closing(copy[0]) as page:
             shown = [shown for _, shown, _ in _annotations(page)]
             for index in reversed(range(len(shown))):
                 if not shown[index]:
                     pdfium_c.FPDFPage_RemoveAnnot(page, index)
+                    continue
+                annotation = pdfium_c.FPDFPage_GetAnnot(page, index)
+                if text := free_text.of(annotation):
+                    texts.append(text)
+                pdfium_c.FPDFPage_CloseAnnot(annotation)
             pdfium_c.FPDFPage_Flatten(page, pdfium_c.FLAT_NORMALDISPLAY)
         with closing(copy[0]) as page:
+            for text in reversed(texts):
+                free_text.write(text, copy, page)
             yield page

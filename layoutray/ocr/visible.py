@@ -82,7 +82,7 @@ def seen(painted: PaintedWords, page: PdfPage, ink: Ink) -> NDArray[np.bool_]:
     letters on this machine. A word in it counts as seen, unless it is of ASCII letters, which each machine can draw.
     """
     words, sides = painted.text_words.words, painted.text_words.sides
-    low: NDArray[np.bool_] = ((sides[:, 2:] - sides[:, :2]) * page.size < _LEAST_HEIGHT).any(axis=1)
+    low = np.any((sides[:, 2:] - sides[:, :2]) * page.size < _LEAST_HEIGHT, axis=1)
     for number in np.flatnonzero(low).tolist():
         low[number] = sum(map(str.isalnum, words[number].text)) >= _LETTERS
     ground = ground_of(sides, painted.ranks, painted.objects, box_mapping(page.merged))
@@ -149,7 +149,7 @@ def _changes_page(painted: PaintedWords, page: PdfPage, numbers: NDArray[np.int6
     before = small_drawing(merged)
     for item in filter(None, items):
         calls.set_active(item, False)
-    changed: NDArray[np.bool_] = apart(before, small_drawing(merged)).any(axis=2)
+    changed = np.any(apart(before, small_drawing(merged)), axis=2)
     for item in filter(None, items):
         calls.set_active(item, True)
     height, width = changed.shape

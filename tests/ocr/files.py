@@ -145,6 +145,7 @@ def pdf_form(
     kind: str = "/Subtype /Widget /FT /Tx /T (name)",
     flags: int = 4,
     inherited: str = "",
+    appearance: str = "/AP << /N 7 0 R >>",
 ) -> bytes:
     """A one-page PDF form: `printed` is the page's content, `filled_in` the value of its only field.
 
@@ -153,10 +154,11 @@ def pdf_form(
         kind: what the annotation is.
         flags: of the annotation: 2 hidden, 4 printed, 32 not shown on screen.
         inherited: what the page inherits (`/Resources`, `/MediaBox`, `/CropBox`, `/Rotate`); its own otherwise.
+        appearance: of the annotation; empty: a viewer draws it.
     """
     fonts = "/Resources << /Font << /F 5 0 R >> >>"
     own = " ".join(entry for entry in (fonts, "/MediaBox [0 0 600 800]") if entry.split()[0] not in inherited)
-    field = f"{kind} /V ({filled_in}) /DA (/F 24 Tf 0 g) /F {flags} /Rect [200 500 500 540] /P 4 0 R /AP << /N 7 0 R >>"
+    field = f"{kind} /V ({filled_in}) /DA (/F 24 Tf 0 g) /F {flags} /Rect [200 500 500 540] /P 4 0 R {appearance}"
     appearance = f"/Tx BMC BT /F 24 Tf 4 10 Td ({filled_in}) Tj ET EMC".encode()
     return _assembled(
         {

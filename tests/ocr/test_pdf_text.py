@@ -242,6 +242,19 @@ def test_equal_letters_side_by_side_stay() -> None:
     assert " ".join(word.text for word in words) == texts + " 11000"
 
 
+WIDTHS = {"A": 0.667, "C": 0.722, "E": 0.667, "I": 0.278, "N": 0.722, "O": 0.778, "T": 0.611, "V": 0.667, "X": 0.667}
+
+
+@pytest.mark.parametrize("extra", [1, 6, 10, 14])
+def test_letters_that_are_placed_one_by_one_are_words(extra: float) -> None:
+    x, content = 60.0, typed("of a b c d e", x=60, y=500)
+    for letter in "TAX INVOICE":
+        content += f"BT /F 24 Tf {x} 700 Td ({letter.strip()}) Tj ET "
+        x += 24 * WIDTHS.get(letter, 0.278) + extra
+    words = [word.text for word in layer_of(pdf_file(content)).words]
+    assert sorted(words) == sorted(["TAX", "INVOICE", "of", "a", "b", "c", "d", "e"])
+
+
 def test_a_page_with_text_that_has_no_characters_is_read_by_ocr() -> None:
     columns = "".join(
         f"BT /V 12 Tf {500 - 40 * number} 700 Td <4E004E8C4E094E004E8C4E09> Tj ET " for number in range(6)
@@ -302,6 +315,17 @@ def test_an_annotation_is_read_if_a_viewer_shows_it(flags: int, seen: bool, kind
     data = pdf_form("Name", "Hippolyta", kind=kind, flags=flags)
     assert ["Hippolyta" in word.text for word in layer_of(data).words] == [False, True][: 1 + seen]
     assert (render_page(data, 1, replace(SETTINGS, dpi=72)).image[260:300, 200:500].min() < 100) == seen
+
+
+def test_a_text_that_viewers_draw_is_read_where_it_stands() -> None:
+    kind = f"{FREE_TEXT} /Contents (Paid with thanks on\\r4 May by transfer)"
+    data = pdf_form("Name", "ignored", form="", kind=kind, appearance="")
+    words = layer_of(data).words
+    assert [word.text for word in words] == ["Name", "Paid", "with", "thanks", "on"]
+    for word in words[1:]:
+        assert 200 / 600 <= word.box.x0 < word.box.x1 <= 500 / 600
+        assert 260 / 800 <= word.box.y0 < word.box.y1 <= 300 / 800
+    assert render_page(data, 1, replace(SETTINGS, dpi=72)).image[260:300, 200:500].min() < 100
 
 
 def test_every_word_can_be_written_as_utf8(data_root: Path) -> None:
