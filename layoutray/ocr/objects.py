@@ -14,7 +14,7 @@ _DEEPEST = 15
 """Forms in forms that are followed; a form can contain itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageObjects:
     """Objects of a page, without the forms themselves.
 
@@ -39,7 +39,8 @@ class PageObjects:
         _add([calls.object_at(address, number) for number in range(count)], 0, 0, found, forms)
         kinds, inside = (np.array([one[column] for one in found], dtype=np.int64) for column in (1, 2))
         matrices = np.array([matrix.get() for matrix, _ in forms])
-        return cls([one[0] for one in found], kinds, inside, matrices, np.array([plain for _, plain in forms]))
+        plain = np.array([plain for _, plain in forms], dtype=np.bool_)
+        return cls(items=[one[0] for one in found], kinds=kinds, forms=inside, matrices=matrices, plain=plain)
 
     def ranks(self, *kinds: int) -> NDArray[np.int64]:
         """The places in `items` of the objects of these kinds."""

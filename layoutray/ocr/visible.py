@@ -28,7 +28,7 @@ _LEAST_CHANGE = 0.05
 """Share of a word's pixels that change when it is taken away, if it is seen."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PaintedWords:
     """Words of a text layer, with the objects that paint them.
 
@@ -72,7 +72,16 @@ class PaintedWords:
             inside = ((middles >= (box.x0, box.y0)) & (middles <= (box.x1, box.y1))).all(axis=1)
             over_picture |= inside
             hidden |= inside & (rank > ranks)
-        return cls(text, text_words, objects, items, modes, ranks, hidden, over_picture)
+        return cls(
+            text=text,
+            text_words=text_words,
+            objects=objects,
+            items=items,
+            modes=modes,
+            ranks=ranks,
+            hidden=hidden,
+            over_picture=over_picture,
+        )
 
 
 def seen(painted: PaintedWords, page: PdfPage, ink: Ink) -> NDArray[np.bool_]:
