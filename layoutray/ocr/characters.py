@@ -1,19 +1,17 @@
 """The characters of a PDF page, as PDFium gives them: their codes and places, each painted one once."""
 
-import ctypes
 import itertools
+import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from operator import itemgetter
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import pypdfium2 as pdfium
-import pypdfium2.raw as pdfium_c
 from numpy.typing import NDArray
 
-from layoutray.ocr.pdf import Sides
+from layoutray.ocr import calls
 
 SOFT_HYPHEN = 2
 """PDFium's code for a hyphen at the end of a line."""
@@ -21,121 +19,120 @@ _REPLACEMENT = 0xFFFD
 _SPACE = 0x20
 _SURROGATES = 0xD800
 _PRIVATE = 0xE000
-_WHITE_SPACE = frozenset("\t\n\r\v\f")
+_LAST = 0x10FFFF
+_SPACES = list(b"\t\n\r\v\f \xa0")
 _CELL = 8.0
 """Points. A copy of a letter, painted beside it as a shadow or to make it bold, is at most half as far away."""
 _EQUAL_IN_CELL = 4
 """Most equal characters of a cell of this size that are compared."""
 _FEWEST_COPIES = 3
+_SHORT_WORDS = re.compile(r"^(?=(?: ?[^\W\d_]){5})[^\W\d_]{1,6}(?: [^\W\d_]{1,6})+(?=\r?$)", re.MULTILINE)
+"""A line of at least five letters; PDFium puts some letters of a spaced-out word together."""
+_LEAST_GAP = 0.2
+"""Usual gap, in heights of the letters, of a text whose letters are spaced out."""
+_WIDER = 1.8
+"""Usual gaps; a wider one is between words."""
 _MIRRORED = str.maketrans("()[]{}<>«»‹›", ")(][}{><»«›‹")
 _OPENING, _CLOSING = frozenset("([{<«‹"), frozenset(")]}>»›")
 _RIGHT_TO_LEFT = ("R", "AL")
 _FIRST_RIGHT_TO_LEFT = 0x590
-_SPACES = frozenset(b"\t\n\r\v\f \xa0")
 
 
-class Character(NamedTuple):
-    """A character.
+@dataclass(frozen=True, slots=True)
+class Characters:
+    """Characters in the order of the text layer.
 
     Attributes:
-        code: its Unicode code point.
-        number: PDFium's index of it on the page.
-        undecodable: it has no Unicode mapping, or one to a code that is no text.
-        sides: None where it has no place, e.g. a space that PDFium has inserted.
+        codes: Unicode code points, (n,).
+        numbers: PDFium's indices of them on the page, (n,).
+        undecodable: they have no Unicode mapping, or one to a code that is no text, (n,).
+        sides: left, bottom, right and top in PDF coordinates, (n, 4); NaN where a character has no place, e.g. a space.
     """
 
-    code: int
-    number: int
-    undecodable: bool
-    sides: Sides | None
+    codes: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    undecodable: NDArray[np.bool_]
+    sides: NDArray[np.float64]
+
+    def only(self, kept: NDArray[np.bool_]) -> "Characters":
+        return Characters(self.codes[kept], self.numbers[kept], self.undecodable[kept], self.sides[kept])
+
+    @property
+    def text(self) -> str:
+        """One character for each code."""
+        return self.codes.astype("<u4").tobytes().decode("utf-32-le")
 
 
-def read(text: pdfium.PdfTextPage) -> list[Character]:
-    """The characters of a page in the order of its text layer, without copies, with brackets as they are written."""
-    return _with_brackets(_once(text, list(_characters(text))))
+def read(text: pdfium.PdfTextPage) -> Characters:
+    """The characters of a page, without copies and spaces in spaced-out words, with brackets as they are written."""
+    return _with_brackets(_joined(text, _once(text, _characters(text))))
 
 
-def _characters(text: pdfium.PdfTextPage) -> Iterator[Character]:
-    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
-    page, box_of, has_error = text.raw, pdfium_c.FPDFText_GetCharBox, pdfium_c.FPDFText_HasUnicodeMapError
-    for index, code in _code_points(text):
-        if code in _SPACES:  # its place and mapping do not matter
-            yield Character(code, index, False, None)
-            continue
-        located = box_of(page, index, left, right, bottom, top)
-        sides = (left.value, bottom.value, right.value, top.value) if located else None
-        unmapped = has_error(page, index) == 1
-        if not unmapped and _SPACE <= code < _PRIVATE:
-            yield Character(code, index, False, sides)
-            continue
+def _characters(text: pdfium.PdfTextPage) -> Characters:
+    page, count = calls.address_of(text), text.count_chars()
+    codes, numbers = _code_points([calls.code_at(page, index) for index in range(count)])
+    printed = np.flatnonzero(~np.isin(codes, _SPACES))  # the place and mapping of others do not matter
+    sides = np.full((len(codes), 4), np.nan)
+    indices = numbers[printed].tolist()
+    sides[printed] = calls.character_boxes(page, indices)
+    unmapped = np.zeros(len(codes), dtype=np.bool_)
+    unmapped[printed] = [calls.lacks_unicode(page, index) == 1 for index in indices]
+    odd = printed[unmapped[printed] | (codes[printed] < _SPACE) | (codes[printed] >= _PRIVATE)]
+    for number, code in zip(odd.tolist(), codes[odd].tolist(), strict=True):
         # An unmapped control character stands for a sign that is shown, a mapped one mostly for nothing.
-        is_sign = code == 0 or (unmapped and code < _SPACE and _is_no_text(code))
-        yield Character(_REPLACEMENT if is_sign else code, index, unmapped or _is_no_text(code), sides)
+        if code == 0 or (unmapped[number] and code < _SPACE and _is_no_text(code)):
+            codes[number] = _REPLACEMENT
+        unmapped[number] |= _is_no_text(code)
+    return Characters(codes, numbers, unmapped, sides)
 
 
-def _code_points(text: pdfium.PdfTextPage) -> Iterator[tuple[int, int]]:
-    """Index and code of each character. PDFium gives UTF-16 units; two surrogates are one character."""
-    high, page, code_of = 0, text.raw, pdfium_c.FPDFText_GetUnicode
-    for index in range(text.count_chars()):
-        code = code_of(page, index)
-        if not high and code < _SURROGATES:
-            yield index, code
-            continue
-        if high and 0xDC00 <= code <= 0xDFFF:
-            yield index - 1, 0x10000 + ((high - _SURROGATES) << 10) + (code - 0xDC00)
-            high = 0
-            continue
-        if high:
-            yield index - 1, _REPLACEMENT
-        high = code if _SURROGATES <= code <= 0xDBFF else 0
-        if not high:
-            is_character = code <= 0x10FFFF and not 0xDC00 <= code <= 0xDFFF and not 0xFFFE <= code <= 0xFFFF
-            yield index, code if is_character else _REPLACEMENT
-    if high:
-        yield text.count_chars() - 1, _REPLACEMENT
+def _code_points(units: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Codes and indices of characters. PDFium gives UTF-16 units; two surrogates are one character."""
+    codes, numbers = np.array(units, dtype=np.int64), np.arange(len(units))
+    is_high = (codes >= _SURROGATES) & (codes < 0xDC00)
+    is_low = (codes >= 0xDC00) & (codes < _PRIVATE)
+    first = np.flatnonzero(is_high[:-1] & is_low[1:])
+    joined = 0x10000 + ((codes[first] - _SURROGATES) << 10) + codes[first + 1] - 0xDC00
+    codes[is_high | is_low | (codes > _LAST) | (codes == 0xFFFE) | (codes == 0xFFFF)] = _REPLACEMENT
+    codes[first] = joined
+    return np.delete(codes, first + 1), np.delete(numbers, first + 1)
 
 
 def _is_no_text(code: int) -> bool:
     """Whether the code is for private use, or a control character: the trace of a wrong table of Unicode values."""
     if 0 < code < _SPACE:
-        return code != SOFT_HYPHEN and chr(code) not in _WHITE_SPACE
+        return code not in (SOFT_HYPHEN, *_SPACES)
     return code in (0, _REPLACEMENT) or _PRIVATE <= code <= 0xF8FF or code >= 0xF0000
 
 
-def _once(text: pdfium.PdfTextPage, characters: list[Character]) -> list[Character]:
+def _once(text: pdfium.PdfTextPage, characters: Characters) -> Characters:
     """The characters without those that were painted again on, or a little beside, an equal one."""
-    placed = [one for one in characters if one.sides]
-    codes = np.fromiter(map(itemgetter(0), placed), dtype=np.int64, count=len(placed))
-    every = itertools.chain.from_iterable(one.sides or () for one in placed)
-    sides = np.fromiter(every, dtype=np.float64, count=4 * len(placed)).reshape(-1, 4)
-    copies = _copies(text, placed, sides, _near_pairs(codes, sides, 0.0, 0.0))
+    placed = characters.only(~np.isnan(characters.sides[:, 0]))
+    copies = _copies(text, placed, _near_pairs(placed, 0.0, 0.0))
     if not copies:
         return characters
     # Some copies lie on another side of a line of the grid.
-    near = (_near_pairs(codes, sides, *shift) for shift in itertools.product((0.0, 0.5), repeat=2))
-    copies = _copies(text, placed, sides, itertools.chain.from_iterable(near))
-    return [one for one in characters if one.number not in copies]
+    near = (_near_pairs(placed, *shift) for shift in itertools.product((0.0, 0.5), repeat=2))
+    copies = _copies(text, placed, itertools.chain.from_iterable(near))
+    return characters.only(~np.isin(characters.numbers, list(copies)))
 
 
-def _near_pairs(
-    codes: NDArray[np.int64], sides: NDArray[np.float64], right: float, up: float
-) -> Iterator[tuple[int, int]]:
+def _near_pairs(placed: Characters, right: float, up: float) -> Iterator[tuple[int, int]]:
     """Pairs of equal characters of one size nearly in one place, in a grid shifted by shares of a cell."""
-    middles, sizes = (sides[:, :2] + sides[:, 2:]) / 2, sides[:, 2:] - sides[:, :2]
+    middles = (placed.sides[:, :2] + placed.sides[:, 2:]) / 2
     cells = np.floor(middles / _CELL + (right, up)).astype(np.int64)
-    keys = ((cells[:, 0] << 20) + cells[:, 1] << 21) + codes
+    keys = ((cells[:, 0] << 20) + cells[:, 1] << 21) + placed.codes
     order = np.argsort(keys, kind="stable")
     for distance in range(1, _EQUAL_IN_CELL):
         same = np.flatnonzero(keys[order[distance:]] == keys[order[:-distance]])
         earlier, later = order[same], order[same + distance]
-        apart, height = np.abs(middles[earlier] - middles[later]), sizes[earlier, 1:]
-        near = (apart < height / 2) & (np.abs(sizes[earlier] - sizes[later]) < height / 10)
-        yield from zip(earlier[near.all(axis=1)].tolist(), later[near.all(axis=1)].tolist(), strict=True)
+        sizes, others = (placed.sides[these, 2:] - placed.sides[these, :2] for these in (earlier, later))
+        apart, height = np.abs(middles[earlier] - middles[later]), sizes[:, 1:]
+        near = ((apart < height / 2) & (np.abs(sizes - others) < height / 10)).all(axis=1)
+        yield from zip(earlier[near].tolist(), later[near].tolist(), strict=True)
 
 
-def _copies(
-    text: pdfium.PdfTextPage, placed: list[Character], sides: NDArray[np.float64], pairs: Iterable[tuple[int, int]]
-) -> set[int]:
+def _copies(text: pdfium.PdfTextPage, placed: Characters, pairs: Iterable[tuple[int, int]]) -> set[int]:
     """PDFium's indices of the later ones of the pairs, if they are copies.
 
     At least three of other text objects must share more than half of their places in the line, and be displaced alike.
@@ -144,9 +141,9 @@ def _copies(
     displaced = defaultdict[tuple[int, int], set[int]](set)
     covering = Counter[tuple[int, int]]()
     for earlier, later in set(pairs):
-        one, other = placed[earlier].number, placed[later].number
-        if _object(text, one) != _object(text, other):
-            across, up = (2 * (sides[later] - sides[earlier])[:2]).round().astype(int).tolist()
+        one, other = int(placed.numbers[earlier]), int(placed.numbers[later])
+        if len(set(calls.text_objects(text, (one, other)))) > 1:
+            across, up = (2 * (placed.sides[later] - placed.sides[earlier])[:2]).round().astype(int).tolist()
             displaced[across, up].add(other)
             covering[across, up] += _cover_half(text, one, other)
     return set().union(*(copies for by, copies in displaced.items() if covering[by] >= _FEWEST_COPIES))
@@ -158,30 +155,35 @@ def _cover_half(text: pdfium.PdfTextPage, one: int, other: int) -> bool:
     return shared > min((ra - la) * (ta - ba), (rb - lb) * (tb - bb)) / 2
 
 
-def _object(text: pdfium.PdfTextPage, index: int) -> int:
-    """Address of the text object of a character; 0 for one that PDFium has inserted."""
-    item = pdfium_c.FPDFText_GetTextObject(text, index)
-    return ctypes.addressof(item.contents) if item else 0
+def _joined(text: pdfium.PdfTextPage, characters: Characters) -> Characters:
+    """The characters without the spaces that PDFium inserts between letters that are placed one by one, spaced out.
+
+    A gap that is wider than the others is one between words.
+    """
+    kept = np.ones(len(characters.codes), dtype=np.bool_)
+    for run in _SHORT_WORDS.finditer(characters.text):
+        letters = run.start() + np.flatnonzero([letter != " " for letter in run[0]])
+        left, bottom, right, top = characters.sides[letters].T
+        gaps, height = left[1:] - right[:-1], (top - bottom).max()
+        usual = np.median(gaps)
+        numbers = characters.numbers[letters].tolist()
+        if not _LEAST_GAP * height < usual < height or len(set(calls.text_objects(text, numbers))) < len(letters):
+            continue
+        for space in letters[:-1][(np.diff(letters) == 2) & (gaps < _WIDER * usual)] + 1:
+            kept[space] = calls.is_inserted(calls.address_of(text), int(characters.numbers[space])) != 1
+    return characters if kept.all() else characters.only(kept)
 
 
-def _with_brackets(characters: list[Character]) -> list[Character]:
+def _with_brackets(characters: Characters) -> Characters:
     """The characters with brackets of right-to-left lines turned back, where PDFium has mirrored them.
 
     Some files state the bracket that is meant, others the one that is drawn. PDFium mirrors both. In text that is read
     in its order, an opening bracket comes first.
     """
-    if max(map(itemgetter(0), characters), default=0) < _FIRST_RIGHT_TO_LEFT:
-        return characters
-    ends = [number for number, one in enumerate(characters) if chr(one.code) in "\r\n"]
-    for start, end in itertools.pairwise([0, *ends, len(characters)]):
-        line = characters[start:end]
-        if not any(
-            unicodedata.bidirectional(chr(one.code)) in _RIGHT_TO_LEFT
-            for one in line
-            if one.code >= _FIRST_RIGHT_TO_LEFT
-        ):
-            continue
-        brackets = [chr(one.code) for one in line if chr(one.code) in _OPENING | _CLOSING]
-        if brackets and brackets[0] in _CLOSING and brackets[-1] in _OPENING:
-            characters[start:end] = [one._replace(code=ord(chr(one.code).translate(_MIRRORED))) for one in line]
+    if (characters.codes >= _FIRST_RIGHT_TO_LEFT).any():
+        for line in re.finditer(r"[^\r\n]+", characters.text):
+            brackets = [letter for letter in line[0] if letter in _OPENING | _CLOSING]
+            mirrored = brackets and brackets[0] in _CLOSING and brackets[-1] in _OPENING
+            if mirrored and any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in line[0]):
+                characters.codes[line.start() : line.end()] = list(map(ord, line[0].translate(_MIRRORED)))
     return characters

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from layoutray.document import Box
 from layoutray.errors import DocumentError, Reason
+from layoutray.ocr import free_text
+from layoutray.ocr.free_text import FreeText
 from layoutray.ocr.pictures import Rendered, check_size, no_such_page
 from layoutray.ocr.settings import Recognition
 
@@ -28,6 +29,7 @@ _POINTS_PER_INCH = 72
 _RESOLUTION = 1_000_000  # PDFium maps to integers; a millionth of a page is finer than any pixel
 _DIGITS = 6  # of a box; PDFium's coordinates are not more exact
 _NOT_SHOWN = pdfium_c.FPDF_ANNOT_FLAG_HIDDEN | pdfium_c.FPDF_ANNOT_FLAG_NOVIEW
+_DRAWN_BY_VIEWERS = (pdfium_c.FPDF_ANNOT_WIDGET, pdfium_c.FPDF_ANNOT_FREETEXT)
 _WITHOUT_TEXT = (pdfium_c.FPDF_ANNOT_LINK, pdfium_c.FPDF_ANNOT_POPUP)
 _OBJECT_STREAM = re.compile(rb"/ObjStm\b[^>]*>>\s*stream\r?\n")
 _MOST_OBJECTS = 1 << 24  # bytes of an object stream
@@ -35,16 +37,16 @@ _USER_UNIT = re.compile(rb"/Type\s*/Page\s*/UserUnit\s+(\d*\.?\d+)")
 
 Sides = tuple[float, float, float, float]
 """Left, bottom, right and top in PDF coordinates."""
-ToPageBox = Callable[[Sides], Box | None]
-"""Maps sides in PDF coordinates to a box relative to the shown page; None outside the page."""
+ToPageSides = Callable[[ArrayLike], NDArray[np.float64]]
+"""Maps sides (n, 4) in PDF coordinates to those of boxes (n, 4) relative to the shown page; NaN outside the page."""
 
 
 class PdfFile(pdfium.PdfDocument):
-    """A document, and whether a page of it may state its unit."""
+    """A document, and whether it may have layers, or a page of it may state its unit."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
-        self.has_units = _mentions_unit(data)
+        self.has_units, self.has_layers = _mentions(data)
 
 
 @contextmanager
@@ -83,15 +85,18 @@ class PdfPage:
     Attributes:
         shown: the page of the document. PDFium draws its annotations and fields, and respects layers.
         merged: the page that has the text; where there are annotations, a copy in which they are part of the content.
-        fields: bounds of the form fields in PDF coordinates: left, bottom, right, top. PDFium draws no field that
-            belongs to no form, so their pixels are those of `merged`.
+        fields: bounds of the form fields and text annotations in PDF coordinates: left, bottom, right, top. PDFium
+            draws no field that belongs to no form, and no text without an appearance, so their pixels are those of
+            `merged`.
         unit: length of a unit of the page in points of 1/72 inch.
+        has_layers: some of the content may be on a layer, which may be switched off.
     """
 
     shown: pdfium.PdfPage
     merged: pdfium.PdfPage
     fields: tuple[Sides, ...] = ()
     unit: float = 1.0
+    has_layers: bool = False
 
     @property
     def size(self) -> tuple[float, float]:
@@ -110,30 +115,29 @@ class PdfPage:
         if self.fields:
             height, width = image.shape[:2]
             merged = _pixels(self.merged, dpi, options)
-            for box in map(box_mapping(self.shown), self.fields):
-                if box is not None:
-                    x0, y0, x1, y1 = map(round, box.to_pixels(width, height))
-                    image[y0:y1, x0:x1] = merged[y0:y1, x0:x1]
+            sides = box_mapping(self.shown)(self.fields)
+            for x0, y0, x1, y1 in (sides[sides[:, 0] >= 0] * (width, height, width, height)).round().astype(int):
+                image[y0:y1, x0:x1] = merged[y0:y1, x0:x1]
         return image
 
 
-def box_mapping(page: pdfium.PdfPage) -> ToPageBox:
+def box_mapping(page: pdfium.PdfPage) -> ToPageSides:
     """The mapping from PDF coordinates to the cropped and rotated page."""
     width, height = page.get_size()
     (x, y), across, up = (_shown_at(page, *point) for point in ((0.0, 0.0), (width, 0.0), (0.0, height)))
     xa, ya = (across[0] - x) / width, (across[1] - y) / width
     xb, yb = (up[0] - x) / height, (up[1] - y) / height
 
-    def to_page_box(sides: Sides) -> Box | None:
-        left, bottom, right, top = sides
+    def to_page_sides(sides: ArrayLike) -> NDArray[np.float64]:
+        left, bottom, right, top = np.asarray(sides, dtype=np.float64).reshape(-1, 4).T
         xs = x + xa * left + xb * bottom, x + xa * right + xb * top
         ys = y + ya * left + yb * bottom, y + ya * right + yb * top
-        x0, x1, y0, y1 = (round(side, _DIGITS) for side in (min(xs), max(xs), min(ys), max(ys)))
-        if x1 <= 0 or x0 >= 1 or y1 <= 0 or y0 >= 1 or (x0 == x1 and y0 == y1):
-            return None
-        return Box(max(x0, 0.0), max(y0, 0.0), min(x1, 1.0), min(y1, 1.0))
+        found = np.array([np.minimum(*xs), np.minimum(*ys), np.maximum(*xs), np.maximum(*ys)]).round(_DIGITS)
+        x0, y0, x1, y1 = found
+        shown = (x1 > 0) & (x0 < 1) & (y1 > 0) & (y0 < 1) & ((x0 < x1) | (y0 < y1))
+        return np.where(shown, found.clip(0, 1), np.nan).T
 
-    return to_page_box
+    return to_page_sides
 
 
 @contextmanager
@@ -151,9 +155,10 @@ def opened_page(document: PdfFile, number: int) -> Generator[PdfPage]:
             unit = _user_unit(document, number) if document.has_units else 1.0
             fields = _shown_fields(page)
             if fields is None:
-                yield PdfPage(page, page, unit=unit)
+                yield PdfPage(page, page, unit=unit, has_layers=document.has_layers)
             else:
-                yield PdfPage(page, resources.enter_context(_merged(document, number)), fields, unit)
+                merged = resources.enter_context(_merged(document, number))
+                yield PdfPage(page, merged, fields, unit, document.has_layers)
     except pdfium.PdfiumError as error:
         raise DocumentError(
             Reason.UNREADABLE, f"page {number} of the PDF file is damaged: {error}", stage="render"
@@ -195,8 +200,8 @@ def _shown_at(page: pdfium.PdfPage, across: float, up: float) -> tuple[float, fl
 
 
 def _shown_fields(page: pdfium.PdfPage) -> tuple[Sides, ...] | None:
-    """Bounds of the form fields that a viewer shows; None if the page has no annotation that can show text."""
-    found = [sides for kind, shown, sides in _annotations(page) if shown and kind == pdfium_c.FPDF_ANNOT_WIDGET]
+    """Bounds of the fields and texts that a viewer shows; None if the page has no annotation that can show text."""
+    found = [sides for kind, shown, sides in _annotations(page) if shown and kind in _DRAWN_BY_VIEWERS]
     shows_text = any(shown and kind not in _WITHOUT_TEXT for kind, shown, _ in _annotations(page))
     return tuple(found) if shows_text else None
 
@@ -214,21 +219,21 @@ def _annotations(page: pdfium.PdfPage) -> Iterator[tuple[int, bool, Sides]]:
 
 
 @functools.lru_cache(maxsize=1)
-def _mentions_unit(data: bytes) -> bool:
-    """Whether the file, or one of its object streams, has the entry UserUnit, or has object streams that are encrypted.
+def _mentions(data: bytes) -> tuple[bool, bool]:
+    """Whether the file, or one of its object streams, has the entries UserUnit and OCProperties.
 
-    The pages of a file are read one after the other, so the answer for the latest file is kept.
+    Both for a file with object streams that are encrypted. The pages of a file are read one after the other, so the
+    answer for the latest file is kept.
     """
-    if b"/UserUnit" in data:
-        return True
+    unit, layers = b"/UserUnit" in data, b"/OCProperties" in data
     for stream in _OBJECT_STREAM.finditer(data):
         packed = memoryview(data)[stream.end() : data.find(b"endstream", stream.end())]
         try:
-            if b"/UserUnit" in zlib.decompressobj().decompress(packed, _MOST_OBJECTS):
-                return True
+            objects = zlib.decompressobj().decompress(packed, _MOST_OBJECTS)
         except zlib.error:
-            return True
-    return False
+            return True, True
+        unit, layers = unit or b"/UserUnit" in objects, layers or b"/OCProperties" in objects
+    return unit, layers
 
 
 def _user_unit(document: PdfFile, number: int) -> float:
@@ -249,11 +254,19 @@ def _merged(document: pdfium.PdfDocument, number: int) -> Generator[pdfium.PdfPa
     """
     with pdfium.PdfDocument.new() as copy:
         copy.import_pages(document, [number - 1])
+        texts = list[FreeText]()
         with closing(copy[0]) as page:
             shown = [shown for _, shown, _ in _annotations(page)]
             for index in reversed(range(len(shown))):
                 if not shown[index]:
                     pdfium_c.FPDFPage_RemoveAnnot(page, index)
+                    continue
+                annotation = pdfium_c.FPDFPage_GetAnnot(page, index)
+                if text := free_text.of(annotation):
+                    texts.append(text)
+                pdfium_c.FPDFPage_CloseAnnot(annotation)
             pdfium_c.FPDFPage_Flatten(page, pdfium_c.FLAT_NORMALDISPLAY)
         with closing(copy[0]) as page:
+            for text in reversed(texts):
+                free_text.write(text, copy, page)
             yield page

@@ -3,23 +3,22 @@
 A scanned page may have a text layer too, from OCR of unknown quality. Such a page is read by OCR again.
 """
 
-import ctypes
 import itertools
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any
 
-import pypdfium2 as pdfium
+import numpy as np
 import pypdfium2.raw as pdfium_c
 
 from layoutray.document import Box, Word
-from layoutray.document.geometry import smallest_around
-from layoutray.ocr import characters, plausible, visible
-from layoutray.ocr.characters import SOFT_HYPHEN, Character
-from layoutray.ocr.pdf import PdfPage, ToPageBox, box_mapping
+from layoutray.ocr import calls, characters, plausible, text_words, visible
+from layoutray.ocr.ink import Ink
+from layoutray.ocr.objects import PageObjects
+from layoutray.ocr.pdf import PdfPage, ToPageSides, box_mapping
 from layoutray.ocr.settings import Recognition
-from layoutray.ocr.visible import Ink, Painted
+from layoutray.ocr.visible import PaintedWords
 
 _MOSTLY_PICTURES = 0.5  # share of the page
 _FEW_WORDS = 20  # fewer words may be a stamp, a page number or a fax header
@@ -61,49 +60,42 @@ class TextLayer:
         return min(sum(box.area for box in self.pictures), 1.0)
 
 
-_TextWord = tuple[Word, int]
-"""A word of the text layer, and the index of its first character."""
-
-
 def read(page: PdfPage) -> TextLayer:
     """The text layer of a page. Words are in the layer's order; boxes are relative to the cropped and rotated page."""
+    to_page_sides = box_mapping(page.merged)
+    objects = PageObjects.of(page.merged)
+    pictures = dict(_pictures(objects, to_page_sides))
     with closing(page.merged.get_textpage()) as text:
-        to_page_box = box_mapping(page.merged)
         found = characters.read(text)
-        text_words = list(_split_words(found, to_page_box))
-        words = [word for word, _ in text_words]
-        # In the order in which they are painted.
-        objects = list(page.merged.get_objects((pdfium_c.FPDF_PAGEOBJ_TEXT, pdfium_c.FPDF_PAGEOBJ_IMAGE)))
-        pictures = dict(_pictures(objects, to_page_box))
-        items = [pdfium_c.FPDFText_GetTextObject(text, first) for _, first in text_words]
-        paint = list(visible.painted(items, [word.box for word in words], objects, pictures))
-        silent_share = _silent_share(text, objects, items, words, to_page_box)
-    printed = [character for character in found if not chr(character.code).isspace()]
-    layer = TextLayer(
-        words=tuple(words),
-        num_characters=len(printed),
-        num_undecodable=sum(character.undecodable for character in printed),
-        num_hidden=sum(one.hidden for one in paint),
-        num_unseen=0,
-        num_outlined=0,
-        silent_share=silent_share,
-        pictures=tuple(pictures.values()),
-        ink=None,
-    )
-    if not words or _is_scan(layer):
-        return replace(layer, words=tuple(with_blocks(words)))
-    return _without_unseen(layer, paint, visible.Ink(page))
+        painted = PaintedWords.of(text, text_words.split(found, to_page_sides), objects, pictures)
+        words = painted.text_words.words
+        printed = np.array([not letter.isspace() for letter in found.text], dtype=np.bool_)
+        layer = TextLayer(
+            words=tuple(words),
+            num_characters=int(printed.sum()),
+            num_undecodable=int((found.undecodable & printed).sum()),
+            num_hidden=int(painted.hidden.sum()),
+            num_unseen=0,
+            num_outlined=0,
+            silent_share=_silent_share(painted, to_page_sides),
+            pictures=tuple(pictures.values()),
+            ink=None,
+        )
+        if not words or _is_scan(layer):
+            return replace(layer, words=tuple(with_blocks(words)))
+        return _without_unseen(layer, painted, page)
 
 
-def _without_unseen(layer: TextLayer, paint: list[Painted], ink: Ink) -> TextLayer:
-    inked = visible.inked(ink, layer.words, [one.item for one in paint])
-    kept = [drawn and (one.over_picture or not one.hidden) for drawn, one in zip(inked, paint, strict=True)]
+def _without_unseen(layer: TextLayer, painted: PaintedWords, page: PdfPage) -> TextLayer:
+    ink = Ink(page)
+    drawn = visible.seen(painted, page, ink)
+    kept = drawn & (painted.over_picture | ~painted.hidden)
     return replace(
         layer,
-        words=tuple(with_blocks(itertools.compress(layer.words, kept))),
-        num_hidden=sum(one.hidden for one in itertools.compress(paint, kept)),
-        num_unseen=kept.count(False),
-        num_outlined=sum(drawn and not seen for drawn, seen in zip(inked, kept, strict=True)),
+        words=tuple(with_blocks(itertools.compress(layer.words, kept.tolist()))),
+        num_hidden=int((painted.hidden & kept).sum()),
+        num_unseen=int((~kept).sum()),
+        num_outlined=int((drawn & ~kept).sum()),
         ink=ink,
     )
 
@@ -137,65 +129,32 @@ def has_usable_text(layer: TextLayer, settings: Recognition) -> tuple[bool, str]
     return True, f"the PDF page has a text layer of {num_words} words{unseen}"
 
 
-def _silent_share(
-    text: pdfium.PdfTextPage, objects: list[pdfium.PdfObject], items: list[Any], words: list[Word], to_box: ToPageBox
-) -> float:
+def _silent_share(painted: PaintedWords, to_page_sides: ToPageSides) -> float:
     """The share of the length of the text objects that have no characters, e.g. of vertical text.
 
     A second copy of a text has none either; it lies on words.
-
-    Args:
-        items: the text objects of the words' first characters.
     """
-    shown = {ctypes.addressof(item.raw.contents): item for item in objects if isinstance(item, pdfium.PdfTextObj)}
-    silent = shown.keys() - {ctypes.addressof(item.contents) for item in items if item}
-    sides = {address: item.get_bounds() for address, item in shown.items()} if silent else {}
+    text, objects = painted.text, painted.objects
+    ranks = objects.ranks(pdfium_c.FPDF_PAGEOBJ_TEXT)
+    shown = np.array(objects.items, dtype=np.uint64)[ranks]
+    silent = ~np.isin(shown, painted.items)
+    if not silent.any():
+        return 0.0
+    sides = calls.bounds(shown.tolist())
     # Text in a font that is not in the file can have no size.
-    lengths = {address: max(right - left, top - bottom, 1.0) for address, (left, bottom, right, top) in sides.items()}
-    total = sum(lengths.values())
-    most = max(_SILENT * total, _A_WORD)
-    if sum(lengths[address] for address in silent) <= most:
+    sides[:, 2:] = np.maximum(sides[:, 2:], sides[:, :2] + 1)
+    lengths = (sides[:, 2:] - sides[:, :2]).max(axis=1)
+    most = max(_SILENT * lengths.sum(), _A_WORD)
+    if lengths[silent].sum() > most:
+        silent &= ~np.isin(shown, calls.text_objects(text, range(text.count_chars())))
+    if lengths[silent].sum() <= most:
         return 0.0
-    every = (pdfium_c.FPDFText_GetTextObject(text.raw, index) for index in range(text.count_chars()))
-    silent -= {ctypes.addressof(item.contents) for item in every if item}
-    if sum(lengths[address] for address in silent) <= most:
-        return 0.0
-    boxes = {
-        address: to_box((left, bottom, max(right, left + 1), max(top, bottom + 1)))
-        for address, (left, bottom, right, top) in sides.items()
-        if address in silent
-    }
-    places = {address: box for address, box in boxes.items() if box is not None}
-    on_words = smallest_around(places.values(), [word.box for word in words])
-    lost = sum(lengths[address] for address, word in zip(places, on_words, strict=True) if word is None)
-    return lost / total
-
-
-def _split_words(found: Iterable[Character], to_page_box: ToPageBox) -> Iterator[_TextWord]:
-    line, word = 0, list[Character]()
-    for character in found:
-        letter = chr(character.code)
-        if character.code == SOFT_HYPHEN or letter.isspace():
-            if character.code == SOFT_HYPHEN:
-                word.append(character)
-            yield from _join_word(word, line, to_page_box)
-            word = []
-            line += letter in "\r\n" or character.code == SOFT_HYPHEN
-        elif letter.isprintable() or (character.undecodable and letter >= " "):
-            word.append(character)
-    yield from _join_word(word, line, to_page_box)
-
-
-def _join_word(word: list[Character], line: int, to_page_box: ToPageBox) -> Iterator[_TextWord]:
-    """The word made of these characters; nothing when it has no box on the page."""
-    sides = [character.sides for character in word if character.sides is not None]
-    if not sides:
-        return
-    lefts, bottoms, rights, tops = zip(*sides, strict=True)
-    box = to_page_box((min(lefts), min(bottoms), max(rights), max(tops)))
-    if box is not None:
-        text = "".join(["-" if character.code == SOFT_HYPHEN else chr(character.code) for character in word])
-        yield Word(text=text, box=box, line=line), word[0].number
+    x0, y0, x1, y1 = to_page_sides(sides[silent]).T
+    middles = [((x0 + x1) / 2)[:, None], ((y0 + y1) / 2)[:, None]]
+    left, top, right, bottom = painted.text_words.sides.T
+    on_word = (left <= middles[0]) & (middles[0] <= right) & (top <= middles[1]) & (middles[1] <= bottom)
+    lost = ~np.isnan(x0) & ~on_word.any(axis=1)
+    return float(lengths[silent][lost].sum() / lengths.sum())
 
 
 def with_blocks(words: Iterable[Word]) -> Iterator[Word]:
@@ -215,21 +174,9 @@ def with_blocks(words: Iterable[Word]) -> Iterator[Word]:
             yield Word(text=word.text, box=word.box, confidence=word.confidence, line=number, block=block)
 
 
-def _pictures(objects: list[pdfium.PdfObject], to_page_box: ToPageBox) -> Iterator[tuple[int, Box]]:
-    """Number and bounding rectangle of the pictures larger than a thousandth of the page, also masked and nested ones.
-
-    Bounds are transformed by all form objects that contain a picture.
-    """
-    for rank, item in enumerate(objects):
-        if isinstance(item, pdfium.PdfImage):
-            left, bottom, right, top = item.get_bounds()
-            corners = [(left, bottom), (right, bottom), (right, top), (left, top)]
-            container = item.container
-            while container is not None:
-                matrix = container.get_matrix()
-                corners = [matrix.on_point(*corner) for corner in corners]
-                container = container.container
-            xs, ys = zip(*corners, strict=True)
-            box = to_page_box((min(xs), min(ys), max(xs), max(ys)))
-            if box is not None and box.area > _MIN_AREA:
-                yield rank, box
+def _pictures(objects: PageObjects, to_page_sides: ToPageSides) -> Iterator[tuple[int, Box]]:
+    """Rank and bounding rectangle of the pictures larger than a thousandth of the page, also masked and nested ones."""
+    ranks = objects.ranks(pdfium_c.FPDF_PAGEOBJ_IMAGE)
+    for rank, sides in zip(ranks.tolist(), to_page_sides(objects.sides(ranks)).tolist(), strict=True):
+        if not math.isnan(sides[0]) and (box := Box(*sides)).area > _MIN_AREA:
+            yield rank, box

@@ -14,7 +14,8 @@ _LEAST = 6.0
 _FEWEST_PAIRS = 40
 """A text with fewer pairs is plausible."""
 _MOSTLY_LATIN = 0.8  # share of letters
-_A, _Z = b"az"
+_NO_LETTER = 26
+_NUMBERS = bytes(code - ord("a") if code in b"abcdefghijklmnopqrstuvwxyz" else _NO_LETTER for code in range(256))
 
 _COMMON = """
 77785677878889675988776477
@@ -60,13 +61,11 @@ def implausible(words: Iterable[str]) -> float | None:
 def mean_of_pairs(words: Iterable[str]) -> float | None:
     """The mean of the pairs in words of at least three letters, 0..9; None for a text that is not judged."""
     decomposed = unicodedata.normalize("NFKD", " ".join(words).casefold())
-    codes = np.frombuffer(b" " + decomposed.encode("ascii", "ignore") + b" ", dtype=np.uint8).astype(np.int64)
-    is_letter = (codes >= _A) & (codes <= _Z)
+    letters = np.frombuffer(decomposed.encode("ascii", "ignore").join((b" ", b" ")).translate(_NUMBERS), dtype=np.uint8)
+    is_letter = letters < _NO_LETTER
     others = 0 if decomposed.isascii() else sum(one.isalpha() for one in decomposed if not one.isascii())
-    if (num_latin := is_letter.sum()) < _MOSTLY_LATIN * (num_latin + others):
+    if (num_latin := np.count_nonzero(is_letter)) < _MOSTLY_LATIN * (num_latin + others):
         return None  # abbreviations among words of another script
     in_word = is_letter[1:-2] & is_letter[2:-1] & (is_letter[:-3] | is_letter[3:])
-    first = np.flatnonzero(in_word) + 1
-    if len(first) < _FEWEST_PAIRS:
-        return None
-    return float(PAIRS[codes[first] - _A, codes[first + 1] - _A].mean())
+    pairs = (letters[1:-2] * np.uint16(_NO_LETTER) + letters[2:-1])[in_word]
+    return float(PAIRS.ravel()[pairs].mean()) if len(pairs) >= _FEWEST_PAIRS else None

@@ -1,147 +1,171 @@
 """Which words of a PDF's text layer a reader of the page sees."""
 
-import ctypes
-import math
-from collections.abc import Iterator, Sequence
+import itertools
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 from numpy.typing import NDArray
 
-from layoutray.document import Box, Word
-from layoutray.document.geometry import smallest_around
-from layoutray.ocr.pdf import PdfPage
+from layoutray.document import Box
+from layoutray.ocr import calls
+from layoutray.ocr.ink import Ink, apart, small_drawing
+from layoutray.ocr.objects import PageObjects
+from layoutray.ocr.pdf import PdfPage, box_mapping
+from layoutray.ocr.shapes import ground_of
+from layoutray.ocr.text_words import TextWords
 
-_DPI = 50.0
-_LONGEST_SIDE = 4000
-"""Pixels of the drawing; larger pages are drawn smaller."""
-_STEP = 6
-"""Least difference of two neighbouring pixels, of 255 levels, that is ink. A shade or a gradient has less."""
-_POINTS = np.array([(down, across) for down in (0.3, 0.5, 0.7) for across in (0.1, 0.3, 0.5, 0.7, 0.9)]).T
-"""Shares of a word's height and width, where its ink is looked for first."""
-_POINTS_PER_INCH = 72
 _LEAST_HEIGHT, _LETTERS = 0.75, 2
 """Points; lower words of at least so many letters are no larger than dots."""
+_DARK = 128
+"""Most red, green and blue, of 255, of letters that are seen on a light ground."""
+_LEAST_NAME = 2
+"""Bytes; a font with a shorter name is of Type 3, whose letters are drawings."""
+_NEAR = 0.001
+"""Points."""
+_LEAST_CHANGE = 0.05
+"""Share of a word's pixels that change when it is taken away, if it is seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Painted:
-    """How a word is painted.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaintedWords:
+    """Words of a text layer, with the objects that paint them.
 
     Attributes:
-        item: the text object of its first character, or a null pointer.
-        hidden: it is invisible text, or a picture is painted over its centre.
-        over_picture: its centre lies on a picture, which may be painted before or after it.
+        text: the text layer.
+        objects: of the page.
+        items: the text objects of the words' first characters, (n,); 0 without one.
+        modes: how each of them is painted: PDFium's number for the mode.
+        ranks: places of `items` among the objects, (n,).
+        hidden: the word is invisible text, or a picture is painted over its centre, (n,).
+        over_picture: its centre lies on a picture, which may be painted before or after it, (n,).
     """
 
-    item: Any
-    hidden: bool
-    over_picture: bool
+    text: pdfium.PdfTextPage
+    text_words: TextWords
+    objects: PageObjects
+    items: list[int]
+    modes: dict[int, int]
+    ranks: NDArray[np.int64]
+    hidden: NDArray[np.bool_]
+    over_picture: NDArray[np.bool_]
 
+    @classmethod
+    def of(
+        cls, text: pdfium.PdfTextPage, text_words: TextWords, objects: PageObjects, pictures: dict[int, Box]
+    ) -> "PaintedWords":
+        """The words of a page.
 
-class Ink:
-    """Where an open page has ink: where the pixels of a small drawing of it differ from their neighbours."""
-
-    def __init__(self, page: PdfPage) -> None:
-        self._page, self._size = page, page.size
-
-    def under(self, boxes: Sequence[Box]) -> list[bool]:
-        """Whether there is ink in each box or at its edge."""
-        sides = _sides(boxes)
-        found = _has_edge(self._grey, sides)
-        if not found.all():  # brown on blue can be as light as the blue
-            found[~found] = _has_edge(self._colours, sides[~found])
-        return found.tolist()
-
-    @cached_property
-    def _grey(self) -> NDArray[np.bool_]:
-        return _edges(self._draw(grayscale=True))
-
-    @cached_property
-    def _colours(self) -> NDArray[np.bool_]:
-        picture = self._draw()
-        return np.logical_or.reduce([_edges(np.ascontiguousarray(picture[..., colour])) for colour in range(3)])
-
-    def _draw(self, **options: bool) -> NDArray[np.uint8]:
-        return self._page.draw(min(_DPI, _LONGEST_SIDE * _POINTS_PER_INCH / max(self._size)), **options)
-
-    def is_low(self, boxes: Sequence[Box]) -> list[bool]:
-        """Whether each box is no higher, or no wider, than a dot."""
-        sides = _sides(boxes)
-        low = ((sides[:, 2:] - sides[:, :2]) * self._size < _LEAST_HEIGHT).any(axis=1)
-        return np.asarray(low).tolist()
-
-
-def painted(
-    items: Sequence[Any], boxes: Sequence[Box], objects: list[pdfium.PdfObject], pictures: dict[int, Box]
-) -> Iterator[Painted]:
-    """How each word is painted.
-
-    Args:
-        items: the text object of each word's first character.
-        boxes: of the words.
-        objects: text objects and pictures of the page, in the order in which they are painted.
-        pictures: boxes of the pictures, by their number among `objects`.
-    """
-    order = {ctypes.addressof(item.raw.contents): rank for rank, item in enumerate(objects)} if pictures else {}
-    for item, box in zip(items, boxes, strict=True):
-        invisible = (
-            bool(item) and pdfium_c.FPDFTextObj_GetTextRenderMode(item) == pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE
+        Args:
+            pictures: boxes of pictures, by their rank.
+        """
+        items = calls.text_objects(text, text_words.characters.numbers[text_words.spans[:, 0]].tolist())
+        places = {item: rank for rank, item in enumerate(objects.items)}
+        ranks = np.array([places.get(item, 0) for item in items], dtype=np.int64)
+        modes = {item: calls.render_mode_of(item) for item in set(items) if item}
+        hidden = np.array([modes.get(item) == pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE for item in items], dtype=np.bool_)
+        over_picture = np.zeros(len(items), dtype=np.bool_)
+        sides = text_words.sides
+        middles = (sides[:, :2] + sides[:, 2:]) / 2
+        for rank, box in pictures.items():
+            inside = ((middles >= (box.x0, box.y0)) & (middles <= (box.x1, box.y1))).all(axis=1)
+            over_picture |= inside
+            hidden |= inside & (rank > ranks)
+        return cls(
+            text=text,
+            text_words=text_words,
+            objects=objects,
+            items=items,
+            modes=modes,
+            ranks=ranks,
+            hidden=hidden,
+            over_picture=over_picture,
         )
-        rank = order.get(ctypes.addressof(item.contents), 0) if item else 0
-        around = [at for at in pictures if next(smallest_around([box], [pictures[at]])) is not None]
-        yield Painted(item, invisible or any(at > rank for at in around), bool(around))
 
 
-def inked(ink: Ink, words: Sequence[Word], items: Sequence[Any]) -> list[bool]:
-    """Whether each word has ink in its place.
+def seen(painted: PaintedWords, page: PdfPage, ink: Ink) -> NDArray[np.bool_]:
+    """Whether each word has ink in its place, and does not lie under a shape.
 
-    A font that is not in the file may have no letters on this machine. A word in it counts as drawn, unless it is of
-    ASCII letters, which each machine can draw.
+    The page is drawn for words alone of which its objects do not tell it. A font that is not in the file may have no
+    letters on this machine. A word in it counts as seen, unless it is of ASCII letters, which each machine can draw.
     """
-    boxes = [word.box for word in words]
-    return [
-        (seen and not (low and _has_letters(word))) or not (word.text.isascii() or _is_embedded(item))
-        for seen, low, word, item in zip(ink.under(boxes), ink.is_low(boxes), words, items, strict=True)
-    ]
-
-
-def _has_letters(word: Word) -> bool:
-    return sum(map(str.isalnum, word.text)) >= _LETTERS
-
-
-def _sides(boxes: Sequence[Box]) -> NDArray[np.float64]:
-    return np.array([(box.x0, box.y0, box.x1, box.y1) for box in boxes], dtype=np.float64).reshape(-1, 4)
-
-
-def _edges(shade: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """The pixels (height, width) that differ from the one to the left or above."""
-    edges = np.zeros(shade.shape, dtype=np.bool_)
-    edges[:, 1:] = _apart(shade[:, 1:], shade[:, :-1]) >= _STEP
-    edges[1:] |= _apart(shade[1:], shade[:-1]) >= _STEP
-    return edges
-
-
-def _apart(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    return np.maximum(one, other) - np.minimum(one, other)
-
-
-def _has_edge(edges: NDArray[np.bool_], sides: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether each box (n, 4) has a pixel of `edges` in it or beside it. Most words have one at a few points."""
-    height, width = edges.shape
-    rows = (sides[:, 1:2] + (sides[:, 3:] - sides[:, 1:2]) * _POINTS[0]) * height
-    columns = (sides[:, :1] + (sides[:, 2:3] - sides[:, :1]) * _POINTS[1]) * width
-    found = np.asarray(edges[rows.astype(int), columns.astype(int)].any(axis=1), dtype=np.bool_)
-    for number in np.flatnonzero(~found):
-        x0, y0, x1, y1 = sides[number].tolist()
-        top, left = max(int(y0 * height) - 1, 0), max(int(x0 * width) - 1, 0)
-        found[number] = edges[top : math.ceil(y1 * height) + 1, left : math.ceil(x1 * width) + 1].any()
+    words, sides = painted.text_words.words, painted.text_words.sides
+    low = np.any((sides[:, 2:] - sides[:, :2]) * page.size < _LEAST_HEIGHT, axis=1)
+    for number in np.flatnonzero(low).tolist():
+        low[number] = sum(map(str.isalnum, words[number].text)) >= _LETTERS
+    ground = ground_of(sides, painted.ranks, painted.objects, box_mapping(page.merged))
+    found = ~low & ground.is_light & _plainly_painted(painted, page)
+    doubtful = np.flatnonzero(~found).tolist()
+    inked = ink.under([words[number].box for number in doubtful])
+    for number, has_ink in zip(doubtful, inked, strict=True):
+        can_have_ink = words[number].text.isascii() or _is_embedded(painted.items[number])
+        found[number] = (has_ink and not low[number]) or not can_have_ink
+    under = ground.is_under & found & ~painted.hidden
+    if under.any():
+        found[under] = _changes_page(painted, page, np.flatnonzero(under))
     return found
 
 
-def _is_embedded(item: Any) -> bool:
-    return bool(item) and pdfium_c.FPDFFont_GetIsEmbedded(pdfium_c.FPDFTextObj_GetFont(item)) == 1
+def _plainly_painted(painted: PaintedWords, page: PdfPage) -> NDArray[np.bool_]:
+    """Whether words are of dark filled letters without transparency, clipping or layers, in a font with outlines."""
+    if page.has_layers or page.merged is not page.shown:
+        return np.zeros(len(painted.items), dtype=np.bool_)
+    objects = painted.objects
+    in_plain = set(itertools.compress(objects.items, objects.plain[objects.forms].tolist()))
+    numbers = {item: number for number, item in enumerate(painted.items) if item in in_plain}
+    fonts = {item: calls.font_of(item) for item in numbers}
+    with_letters = {
+        font
+        for font, number in {fonts[item]: number for item, number in numbers.items()}.items()
+        if _has_letters(painted, number, font)
+    }
+    dark = (calls.fill_colors(list(numbers))[:, :3].max(axis=1, initial=0) <= _DARK).tolist()
+    plain = {
+        item
+        for item, is_dark in zip(numbers, dark, strict=True)
+        if is_dark
+        and fonts[item] in with_letters
+        and painted.modes[item] == pdfium_c.FPDF_TEXTRENDERMODE_FILL
+        and calls.is_plain(item)
+    }
+    return np.array([item in plain for item in painted.items], dtype=np.bool_)
+
+
+def _has_letters(painted: PaintedWords, number: int, font: int) -> bool:
+    """Whether a font has a name, i.e. is not of Type 3, and an outline for the first character of a word.
+
+    PDFium gives a box to a character without an outline that begins at its origin.
+    """
+    characters, first = painted.text_words.characters, int(painted.text_words.spans[number, 0])
+    left, bottom, right, top = characters.sides[first].tolist()
+    x, y = calls.origin_of(painted.text, int(characters.numbers[first]))
+    at_origin = min(abs(x - left), abs(x - right)) < _NEAR and min(abs(y - bottom), abs(y - top)) < _NEAR
+    return not at_origin and calls.length_of_name(font, None, 0) >= _LEAST_NAME
+
+
+def _changes_page(painted: PaintedWords, page: PdfPage, numbers: NDArray[np.int64]) -> list[bool]:
+    """Whether the drawing of the page changes in the places of words when these are taken away.
+
+    Text that is painted again in the same place is part of no word. Such copies are taken away, too.
+    """
+    objects, indices = painted.objects, painted.text_words.characters.numbers
+    of_words = np.array(calls.text_objects(painted.text, indices.tolist()), dtype=np.uint64)
+    taken = np.concatenate([np.arange(*span) for span in painted.text_words.spans[numbers].tolist()])
+    shown = np.array(objects.items, dtype=np.uint64)[objects.ranks(pdfium_c.FPDF_PAGEOBJ_TEXT)]
+    items = np.union1d(of_words[taken], np.setdiff1d(shown, of_words)).tolist()
+    merged = PdfPage(page.merged, page.merged)
+    before = small_drawing(merged)
+    for item in filter(None, items):
+        calls.set_active(item, False)
+    changed = np.any(apart(before, small_drawing(merged)), axis=2)
+    for item in filter(None, items):
+        calls.set_active(item, True)
+    height, width = changed.shape
+    places = [painted.text_words.words[number].box.to_pixels(width, height) for number in numbers.tolist()]
+    parts = (changed[int(y0) : int(y1) + 1, int(x0) : int(x1) + 1] for x0, y0, x1, y1 in places)
+    return [bool(part.mean() >= _LEAST_CHANGE) for part in parts]
+
+
+def _is_embedded(item: int) -> bool:
+    return item != 0 and calls.is_embedded(calls.font_of(item)) == 1

@@ -25,7 +25,8 @@ def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
 def pdf(
     *pages: str, jpeg: bytes = b"", page_entries: str = "/MediaBox [0 0 600 800]", trailer_entries: str = ""
 ) -> bytes:
-    """A PDF file. Each page is a content stream with the picture /P (`jpeg`), the layer /L, which is off, and fonts.
+    """A PDF file. Each page is a content stream with the picture /P (`jpeg`), the layer /L, which is off,
+    the graphics state /M, which multiplies colours, and fonts.
 
     They are /F (Helvetica), /G (no Unicode), /H (each letter is told to be another one), /R (A, B, … are told to be
     Hebrew) and /V (Japanese, vertical).
@@ -33,14 +34,17 @@ def pdf(
     contents = [3 + 2 * number for number in range(len(pages))]
     first_shared = 3 + 2 * len(pages)
     kids = " ".join(f"{number + 1} 0 R" for number in contents)
+    layer = f"{first_shared + 4} 0 R"
+    layers = (
+        f"/OCProperties << /OCGs [{layer}] /D << /OFF [{layer}] >> >>" if any("/OC" in page for page in pages) else ""
+    )
     objects: dict[int, bytes] = {
-        1: b"<< /Type /Catalog /Pages 2 0 R /OCProperties << /OCGs [%d 0 R] /D << /OFF [%d 0 R] >> >> >>"
-        % (first_shared + 4, first_shared + 4),
+        1: f"<< /Type /Catalog /Pages 2 0 R {layers} >>".encode(),
         2: f"<< /Type /Pages /Count {len(pages)} /Kids [{kids}] >>".encode(),
     }
     fonts = {"F": 0, "G": 1, "H": 5, "R": 7, "V": 9}
     named = " ".join(f"/{name} {first_shared + number} 0 R" for name, number in fonts.items())
-    others = f"/XObject << /P {first_shared + 2} 0 R >> /Properties << /L {first_shared + 4} 0 R >>"
+    others = f"/XObject << /P {first_shared + 2} 0 R >> /Properties << /L {first_shared + 4} 0 R >> {_MULTIPLY}"
     resources = f"<< /Font << {named} >> {others} >>"
     for number, content in zip(contents, pages, strict=True):
         objects[number] = _stream("", content.encode("latin-1"))
@@ -91,6 +95,7 @@ def placed_picture(*, left: int, bottom: int, width: int, height: int) -> str:
     return f"q {width} 0 0 {height} {left} {bottom} cm /P Do Q\n"
 
 
+_MULTIPLY = "/ExtGState << /M << /BM /Multiply >> >>"
 _VERTICAL_FONT = b"""<< /Type /Font /Subtype /Type0 /BaseFont /HeiseiMin-W3 /Encoding /UniJIS-UCS2-V /DescendantFonts
 [<< /Type /Font /Subtype /CIDFontType0 /BaseFont /HeiseiMin-W3
 /CIDSystemInfo << /Registry (Adobe) /Ordering (Japan1) /Supplement 2 >> >>] >>"""
@@ -140,6 +145,7 @@ def pdf_form(
     kind: str = "/Subtype /Widget /FT /Tx /T (name)",
     flags: int = 4,
     inherited: str = "",
+    appearance: str = "/AP << /N 7 0 R >>",
 ) -> bytes:
     """A one-page PDF form: `printed` is the page's content, `filled_in` the value of its only field.
 
@@ -148,10 +154,11 @@ def pdf_form(
         kind: what the annotation is.
         flags: of the annotation: 2 hidden, 4 printed, 32 not shown on screen.
         inherited: what the page inherits (`/Resources`, `/MediaBox`, `/CropBox`, `/Rotate`); its own otherwise.
+        appearance: of the annotation; empty: a viewer draws it.
     """
     fonts = "/Resources << /Font << /F 5 0 R >> >>"
     own = " ".join(entry for entry in (fonts, "/MediaBox [0 0 600 800]") if entry.split()[0] not in inherited)
-    field = f"{kind} /V ({filled_in}) /DA (/F 24 Tf 0 g) /F {flags} /Rect [200 500 500 540] /P 4 0 R /AP << /N 7 0 R >>"
+    field = f"{kind} /V ({filled_in}) /DA (/F 24 Tf 0 g) /F {flags} /Rect [200 500 500 540] /P 4 0 R {appearance}"
     appearance = f"/Tx BMC BT /F 24 Tf 4 10 Td ({filled_in}) Tj ET EMC".encode()
     return _assembled(
         {

@@ -1,11 +1,18 @@
+from contextlib import closing
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
 import pytest
 from PIL import Image
 
+from layoutray.document import Box, Provenance, Word
+from layoutray.formats.invisible_text import InvisibleText
 from layoutray.ocr import pdf, pdf_text
+from layoutray.ocr.page import RecognisedPage
 from layoutray.ocr.pdf_text import TextLayer
 from layoutray.ocr.render import render_page
 from layoutray.ocr.settings import Recognition
@@ -147,6 +154,51 @@ def test_text_that_nobody_sees_is_no_word(unseen: str) -> None:
     )
 
 
+OLD, NEW = typed("Total 4711", x=60, y=300), typed("Price 12", x=62, y=302)
+ROUNDED = "40 300 m 40 340 l 60 360 l 300 360 l 320 340 l 320 300 l 300 280 l 60 280 l h f "
+
+
+@pytest.mark.parametrize(
+    "cover",
+    ["1 g 40 280 300 60 re f 0 g ", "1 1 .8 rg 40 280 300 60 re 0 0 1 rg B 0 g ", f"1 g {ROUNDED} 0 g "],
+    ids=["white", "framed", "of another form"],
+)
+def test_old_text_under_a_shape_with_new_text_is_no_word(cover: str) -> None:
+    words = layer_of(pdf_file(typed("Invoice", x=60, y=700) + OLD + cover + NEW)).words
+    assert [word.text for word in words] == ["Invoice", "Price", "12"]
+
+
+@pytest.mark.parametrize(
+    "after",
+    ["40 280 300 60 re S ", "1 g 40 250 300 45 re f 0 g ", "40 305 300 1 re f ", "/M gs 1 1 0 rg 40 280 300 60 re f "],
+    ids=["frame", "beside", "line through", "highlighted"],
+)
+def test_text_that_shapes_do_not_cover_stays(after: str) -> None:
+    words = layer_of(pdf_file(OLD + after)).words
+    assert [word.text for word in words] == ["Total", "4711"]
+
+
+def test_text_that_is_painted_again_over_a_shape_is_read_once() -> None:
+    words = layer_of(pdf_file(OLD + "1 g 40 280 300 60 re f 0 g " + OLD)).words
+    assert [word.text for word in words] == ["Total", "4711"]
+
+
+def test_letters_without_outlines_are_not_seen() -> None:
+    words = (Word(text="unseen", box=Box(0.1, 0.5, 0.4, 0.55)),)
+    page = RecognisedPage(
+        number=1, width=600, height=800, words=words, provenance=Provenance(words="ocr", reason="")
+    ).of_document("", "")
+    with pdfium.PdfDocument(pdf_file(typed("Total due", x=60, y=700))) as document, closing(document[0]) as on:
+        with InvisibleText(document, [page]) as text:
+            text.write(page, on)
+        for item in on.get_objects():
+            pdfium_c.FPDFTextObj_SetTextRenderMode(item, pdfium_c.FPDF_TEXTRENDERMODE_FILL)
+        on.gen_content()
+        document.save(written := BytesIO())
+    layer = layer_of(written.getvalue())
+    assert ([word.text for word in layer.words], layer.num_unseen) == (["Total", "due"], 1)
+
+
 @pytest.mark.parametrize("paint", ["0 g 40 280 300 60 re f 1 g ", ".9 g ", "0 0 1 rg 40 280 300 60 re f .24 0 0 rg "])
 def test_text_of_any_colour_is_seen(paint: str) -> None:
     words = layer_of(pdf_file(paint + typed("white on dark - 1", x=60, y=300))).words
@@ -188,6 +240,19 @@ def test_equal_letters_side_by_side_stay() -> None:
     texts = "Illlll bookkeeper off 1111 ....... Mississippi"
     words = layer_of(pdf_file(typed(texts, x=60, y=700, size=9) + "-2 Tc " + typed("11000", x=60, y=600))).words
     assert " ".join(word.text for word in words) == texts + " 11000"
+
+
+WIDTHS = {"A": 0.667, "C": 0.722, "E": 0.667, "I": 0.278, "N": 0.722, "O": 0.778, "T": 0.611, "V": 0.667, "X": 0.667}
+
+
+@pytest.mark.parametrize("extra", [1, 6, 10, 14])
+def test_letters_that_are_placed_one_by_one_are_words(extra: float) -> None:
+    x, content = 60.0, typed("of a b c d e", x=60, y=500)
+    for letter in "TAX INVOICE":
+        content += f"BT /F 24 Tf {x} 700 Td ({letter.strip()}) Tj ET "
+        x += 24 * WIDTHS.get(letter, 0.278) + extra
+    words = [word.text for word in layer_of(pdf_file(content)).words]
+    assert sorted(words) == sorted(["TAX", "INVOICE", "of", "a", "b", "c", "d", "e"])
 
 
 def test_a_page_with_text_that_has_no_characters_is_read_by_ocr() -> None:
@@ -250,6 +315,17 @@ def test_an_annotation_is_read_if_a_viewer_shows_it(flags: int, seen: bool, kind
     data = pdf_form("Name", "Hippolyta", kind=kind, flags=flags)
     assert ["Hippolyta" in word.text for word in layer_of(data).words] == [False, True][: 1 + seen]
     assert (render_page(data, 1, replace(SETTINGS, dpi=72)).image[260:300, 200:500].min() < 100) == seen
+
+
+def test_a_text_that_viewers_draw_is_read_where_it_stands() -> None:
+    kind = f"{FREE_TEXT} /Contents (Paid with thanks on\\r4 May by transfer)"
+    data = pdf_form("Name", "ignored", form="", kind=kind, appearance="")
+    words = layer_of(data).words
+    assert [word.text for word in words] == ["Name", "Paid", "with", "thanks", "on"]
+    for word in words[1:]:
+        assert 200 / 600 <= word.box.x0 < word.box.x1 <= 500 / 600
+        assert 260 / 800 <= word.box.y0 < word.box.y1 <= 300 / 800
+    assert render_page(data, 1, replace(SETTINGS, dpi=72)).image[260:300, 200:500].min() < 100
 
 
 def test_every_word_can_be_written_as_utf8(data_root: Path) -> None:
