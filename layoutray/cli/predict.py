@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from layoutray.cluster.answer_job import JobIdentity
     from layoutray.cluster.predict import Prediction
     from layoutray.cluster.write import WrittenTexts
+    from layoutray.document import Page
     from layoutray.recipe.ingest import IngestRecipe
 
 
