@@ -96,7 +96,7 @@ def test_rollbacks_go_back_step_by_step(uri: str, models: Path) -> None:
     assert [rollback(uri), aliases(uri)["champion"]] == [0, "1"]
 
 
-class Killed(BaseException):  # noqa: N818
+class Killed(BaseException):
     """Stands for the end of a process between two calls of the registry."""
 
 
