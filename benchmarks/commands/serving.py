@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--recipe", default="ingest-folder", help="ingest recipe whose section `recognition` is used")
     parser.add_argument("--port", type=int, default=8000, help="port of the endpoint that is started")
     parser.add_argument("--ocr-replicas", type=int, default=1, help="OCR processes of the endpoint that is started")
-    parser.add_argument("--model-replicas", type=int, default=0, help="model processes of the endpoint that is started")
+    parser.add_argument("--model-replicas", type=int, default=1, help="model processes of the endpoint that is started")
     return parser
 
 

@@ -91,9 +91,9 @@ class ServeSettings:
         metavar="N",
     )
     model_replicas: int = option(
-        0,
+        1,
         "processes that hold the models; 0: the process of the HTTP routes holds them, unless they use a GPU, which "
-        "answers words some milliseconds sooner (default: %(default)s)",
+        "answers words some milliseconds sooner, and is for clients that you trust (default: %(default)s)",
         metavar="N",
     )
     max_model_replicas: int | None = option(

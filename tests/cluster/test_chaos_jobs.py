@@ -33,7 +33,7 @@ _PATIENCE = 1800.0
 def arguments(folder: Path, port: int, ledger: str) -> list[str]:
     """Of `layoutray serve`, with a new checkpoint."""
     save_untrained(folder / "checkpoint", fields={"date": {"many": True}, "total": {}})
-    chosen = [str(folder / "checkpoint"), "--port", str(port), "--model-replicas", "1", "--jobs", ledger]
+    chosen = [str(folder / "checkpoint"), "--port", str(port), "--jobs", ledger]
     chosen += ["--audit", str(folder / "audit.jsonl"), "--webhook-hosts", "127.0.0.1"]
     return [*chosen, "--webhook-networks", "127.0.0.0/8", "--set", "recognition.profile=fast"]
 

@@ -44,7 +44,6 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
     return ServeSettings(
         str(folder / "checkpoint"),
         recognition=Recognition(profile="fast"),
-        model_replicas=1,
         limits=limits,
         cpus_per_replica=0.2,
         port=free_port(),

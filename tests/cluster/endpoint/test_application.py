@@ -59,6 +59,7 @@ def settings(checkpoint: Path, serve_port: int) -> ServeSettings:
         recognition=fast,
         limits=limits,
         ocr_replicas=2,
+        model_replicas=0,
         cpus_per_replica=0.2,
         port=serve_port,
     )
