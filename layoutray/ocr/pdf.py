@@ -78,7 +78,7 @@ def opened(data: bytes, settings: Recognition) -> Generator[PdfFile]:
         yield document
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PdfPage:
     """A page, as it is drawn and as it is read.
 
@@ -155,10 +155,10 @@ def opened_page(document: PdfFile, number: int) -> Generator[PdfPage]:
             unit = _user_unit(document, number) if document.has_units else 1.0
             fields = _shown_fields(page)
             if fields is None:
-                yield PdfPage(page, page, unit=unit, has_layers=document.has_layers)
+                yield PdfPage(shown=page, merged=page, unit=unit, has_layers=document.has_layers)
             else:
                 merged = resources.enter_context(_merged(document, number))
-                yield PdfPage(page, merged, fields, unit, document.has_layers)
+                yield PdfPage(shown=page, merged=merged, fields=fields, unit=unit, has_layers=document.has_layers)
     except pdfium.PdfiumError as error:
         raise DocumentError(
             Reason.UNREADABLE, f"page {number} of the PDF file is damaged: {error}", stage="render"

@@ -154,7 +154,7 @@ def _changes_page(painted: PaintedWords, page: PdfPage, numbers: NDArray[np.int6
     taken = np.concatenate([np.arange(*span) for span in painted.text_words.spans[numbers].tolist()])
     shown = np.array(objects.items, dtype=np.uint64)[objects.ranks(pdfium_c.FPDF_PAGEOBJ_TEXT)]
     items = np.union1d(of_words[taken], np.setdiff1d(shown, of_words)).tolist()
-    merged = PdfPage(page.merged, page.merged)
+    merged = PdfPage(shown=page.merged, merged=page.merged)
     before = small_drawing(merged)
     for item in filter(None, items):
         calls.set_active(item, False)

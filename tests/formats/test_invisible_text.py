@@ -34,7 +34,7 @@ def written(page: Page, data: bytes = b"") -> bytes:
 
 def read(data: bytes) -> pdf_text.TextLayer:
     with pdfium.PdfDocument(data) as document, closing(document[0]) as page:
-        return pdf_text.read(PdfPage(page, page))
+        return pdf_text.read(PdfPage(shown=page, merged=page))
 
 
 def of_words(*words: Word, size: tuple[int, int] = (1000, 1400)) -> Page:

@@ -55,7 +55,7 @@ def layers(data: bytes) -> list[TextLayer]:
         found: list[TextLayer] = []
         for number in range(len(document)):
             with closing(document[number]) as page:
-                found.append(pdf_text.read(pdf.PdfPage(page, page)))
+                found.append(pdf_text.read(pdf.PdfPage(shown=page, merged=page)))
         return found
 
 

@@ -53,10 +53,9 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def settings(checkpoint: Path, serve_port: int) -> ServeSettings:
     limits = Limits(max_upload_bytes=MAX_UPLOAD, max_pages=3)
-    fast = Recognition(profile="fast")
     return ServeSettings(
         str(checkpoint),
-        recognition=fast,
+        recognition=Recognition(profile="fast"),
         limits=limits,
         ocr_replicas=2,
         model_replicas=0,
