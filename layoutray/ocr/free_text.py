@@ -3,8 +3,10 @@
 In a document with a form, PDFium makes an appearance when it opens the page: one line, which ends with the area.
 """
 
+import contextlib
 import ctypes
-import re
+import itertools
+import math
 from typing import Any, NamedTuple
 
 import pypdfium2 as pdfium
@@ -12,7 +14,6 @@ import pypdfium2.raw as pdfium_c
 
 from layoutray.ocr import calls
 
-_SIZE = re.compile(r"(\d*\.?\d+)\s+Tf")
 _DEFAULT_SIZE = 12.0
 _LINE, _SPACE = 1.2, 0.28
 """Distance of lines, and width of a space, in font sizes."""
@@ -36,9 +37,18 @@ def of(annotation: Any) -> FreeText | None:
         return None
     area = pdfium_c.FS_RECTF()
     pdfium_c.FPDFAnnot_GetRect(annotation, area)
-    size = _SIZE.search(_string(annotation, b"DA"))
-    stated = (size and float(size[1])) or _DEFAULT_SIZE
-    return FreeText(_string(annotation, b"Contents"), stated, area.left, area.bottom, area.right, area.top)
+    size = _font_size(_string(annotation, b"DA"))
+    return FreeText(_string(annotation, b"Contents"), size, area.left, area.bottom, area.right, area.top)
+
+
+def _font_size(operators: str) -> float:
+    """The operand before the operator Tf."""
+    for operand, operator in itertools.pairwise(operators.split()):
+        if operator == "Tf":
+            with contextlib.suppress(ValueError):
+                if 0 < (size := float(operand)) < math.inf:
+                    return size
+    return _DEFAULT_SIZE
 
 
 def write(annotation: FreeText, document: pdfium.PdfDocument, page: pdfium.PdfPage) -> None:
