@@ -116,9 +116,17 @@ def pages_charged(
         while not ended(client, job):
             assert time.monotonic() < until
             time.sleep(0.05)
-        key = store.named("acme")
-        assert key is not None
-        return key.pages_today, client.get(f"/v1/jobs/{job}").json()["documents"]
+        before, pages = -1, pages_today(store)
+        while before != pages:  # pages are given back after the end of their document is stored
+            time.sleep(0.5)
+            before, pages = pages, pages_today(store)
+        return pages, client.get(f"/v1/jobs/{job}").json()["documents"]
+
+
+def pages_today(store: KeyStore) -> int:
+    key = store.named("acme")
+    assert key is not None
+    return key.pages_today
 
 
 @pytest.mark.parametrize(
