@@ -142,7 +142,8 @@ def _at_most(seconds: float) -> Generator[None]:
         raise TimeoutError(f"more than {seconds:.0f} s")
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    # Python drops what a handler raises within a destructor or a callback of the garbage collector, hence the interval.
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.1)
     try:
         yield
     finally:

@@ -120,6 +120,7 @@ def test_a_broken_file_has_no_words_and_says_why() -> None:
             read(b"%PDF-", 30.0)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_reader_that_takes_too_long_is_ended() -> None:
     with pytest.raises(NoWordsError, match="more than 0 s"):
         by_pdfminer(pdf_file(*[typed("one", x=60, y=700)] * 300), 0.001)

@@ -39,7 +39,7 @@ def reviewing(log_file: Path, *arguments: str) -> Iterator[str]:
     try:
         while time.monotonic() < deadline and process.poll() is None:
             with contextlib.suppress(httpx.TransportError):
-                httpx.get(url)
+                httpx.get(url, timeout=60)
                 break
             time.sleep(0.1)
         yield url
@@ -70,7 +70,7 @@ def test_a_folder_of_answers_is_reviewed_and_becomes_truth(tmp_path: Path) -> No
             expect(page.get_by_text("1 correction since the latest version")).to_be_visible()
             page.get_by_text("Commands that train on them").click()
             expect(page.get_by_text(f"layoutray train LABELLED_DOCUMENTS {answers} --out")).to_be_visible()
-        assert httpx.get(url, headers={"Host": "evil.example"}).status_code == 400
+        assert httpx.get(url, headers={"Host": "evil.example"}, timeout=60).status_code == 400
     said = log_file.read_text()
     assert "3 documents; review them at http://127.0.0.1" in said
     assert "stopped" in said
@@ -85,7 +85,10 @@ def test_a_folder_of_answers_is_reviewed_and_becomes_truth(tmp_path: Path) -> No
 def test_a_review_goes_on_where_it_was(tmp_path: Path) -> None:
     answers, pages = write_answers(tmp_path, ["a"])
     for count in (1, 1):
-        with reviewing(tmp_path / "log", answers, "--pages", pages) as url, httpx.Client(base_url=url) as client:
+        with (
+            reviewing(tmp_path / "log", answers, "--pages", pages) as url,
+            httpx.Client(base_url=url, timeout=60) as client,
+        ):
             session = client.post("/review/session", json={}).json()
             client.headers["X-CSRF-Token"] = session["token"]
             assert client.get("/review/documents").json()["count"] == count
@@ -108,5 +111,5 @@ def test_a_folder_with_a_review_file_alone_is_reviewed(tmp_path: Path) -> None:
     store.add(answered("one"))
     store.close()
     with reviewing(log_file, str(folder)) as url:
-        assert httpx.get(url).status_code == 200
+        assert httpx.get(url, timeout=60).status_code == 200
     assert "1 documents; review them at" in log_file.read_text()

@@ -36,7 +36,7 @@ def port(cluster: None) -> str:
 
 def values(port: str) -> dict[str, float]:
     """Each of our series with those labels that are ours, and its value."""
-    page = httpx.get(port).text
+    page = httpx.get(port, timeout=60).text
     lines = (line.rpartition(" ") for line in page.splitlines() if line.startswith("ray_layoutray"))
     return {_short(name): float(value) for name, _, value in lines}
 
@@ -78,7 +78,7 @@ def test_an_ingest_counts_its_pages_and_dead_letters(port: str, tmp_path: Path) 
 
     wait_until(lambda: since() == expected)
     assert since() == expected
-    assert set(exported_by(IngestMeter())) <= series(httpx.get(port).text).keys()
+    assert set(exported_by(IngestMeter())) <= series(httpx.get(port, timeout=60).text).keys()
 
 
 @dataclass

@@ -48,7 +48,7 @@ def admin(endpoint: ServeSettings) -> Iterator[httpx.Client]:
     with (
         application(endpoint) as app,
         listening(HeaderCheck(app)) as url,
-        httpx.Client(base_url=url, headers=header) as client,
+        httpx.Client(base_url=url, headers=header, timeout=120) as client,
     ):
         yield client
     store.close()

@@ -26,7 +26,7 @@ def few_pages(admin: httpx.Client, endpoint: ServeSettings) -> Iterator[httpx.Cl
     store = KeyStore.open(endpoint.keys)
     name = f"few-{len(store.list())}"
     header = {"Authorization": f"Bearer {store.create(name, ['extract'], pages_per_day=2)}"}
-    with httpx.Client(base_url=admin.base_url, headers=header) as client:
+    with httpx.Client(base_url=admin.base_url, headers=header, timeout=120) as client:
         yield client
     store.close()
 

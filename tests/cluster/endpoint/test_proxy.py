@@ -15,7 +15,7 @@ from tests.cluster.running_endpoint import refused
 def client() -> Iterator[httpx.Client]:
     api = FastAPI()
     api.add_api_route("/", lambda: "answered")
-    with listening(HeaderCheck(api)) as url, httpx.Client(base_url=url) as client:
+    with listening(HeaderCheck(api)) as url, httpx.Client(base_url=url, timeout=60) as client:
         yield client
 
 
