@@ -201,4 +201,10 @@ def test_different_steps_are_refused_unless_one_number_is_given(here: Path, caps
     assert compare.main([*words, "--steps", "50"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["recipe"]["train"]["steps"], shown["plan"]["recipes"]) == (50, ["short", "long"])
+    words += ["--seeds", "1", "--threads", "2", "--price", "0.05"]
+    assert compare.main([*words, "--minutes", "30"]) == 0
+    estimate = json.loads(capsys.readouterr().out)["plan"]["estimate"]
+    assert (estimate["core hours"], estimate["cost"]) == ("2", "0.1")
+    with pytest.raises(InputError, match="--price needs --minutes"):
+        compare.main([*words, "--steps", "50"])
     assert not (here / "planned").exists()

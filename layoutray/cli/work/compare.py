@@ -6,16 +6,17 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from typing import Any
 
 from layoutray import config
 from layoutray.checkpoint import read_vocabulary
 from layoutray.cli import encode
 from layoutray.cli.compare import CompareOptions
-from layoutray.cli.shared import equal_minutes, terminal, tracked_training, trials
+from layoutray.cli.shared import cost, equal_minutes, terminal, tracked_training, trials
 from layoutray.cli.shared.measured import MeasuredPages
 from layoutray.cli.shared.output_folder import usable
 from layoutray.cli.shared.trials import Trial
-from layoutray.cluster.connect import connect
+from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.encode import encode as encode_pages
 from layoutray.cluster.encode import encoding_settings
 from layoutray.compare.compared_model import ComparedModel, kept_comparison
@@ -54,7 +55,7 @@ def run(chosen: CompareOptions) -> int:
 
 def _show_plan(compared: Mapping[str, Job], selection: PageSelection, chosen: CompareOptions) -> int:
     first, trainings = next(iter(compared.values())).recipe, len(compared) * len(chosen.distinct_seeds)
-    plan = {
+    plan: dict[str, Any] = {
         "pages": chosen.pages,
         f"{selection.name} pages": selection.num_pages,
         "recipes": [*compared],
@@ -63,6 +64,14 @@ def _show_plan(compared: Mapping[str, Job], selection: PageSelection, chosen: Co
         "steps": None if chosen.minutes else trainings * first.train.steps,
         "minutes": chosen.minutes and trainings * chosen.minutes,
     }
+    if chosen.price and chosen.minutes:
+        hours = plan["minutes"] / 60 * chosen.share().num_threads
+        plan["estimate"] = cost.shown(hours, None, num_cores(), chosen.price)
+    elif chosen.price:
+        raise InputError(
+            "the time of a step is not known before the pages are encoded, so --price needs --minutes; for a number of "
+            "steps, encode the pages and call `layoutray train --dry-run --price` for each recipe"
+        )
     return terminal.show_plan(first, plan | vars(chosen.share()))
 
 
