@@ -9,7 +9,12 @@ from collections.abc import Callable, Mapping
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-_PRELOADED = ["layoutray.cli.shared.tracked_training", "layoutray.tracking", "layoutray.training.train"]
+_PRELOADED = [
+    "layoutray.cli.shared.tracked_training",
+    "layoutray.serving.trial",
+    "layoutray.tracking",
+    "layoutray.training.train",
+]
 
 
 def start(function: Callable[..., Any], *arguments: Any, environment: Mapping[str, str] | None = None) -> BaseProcess:

@@ -11,6 +11,7 @@ import os
 import resource
 import signal
 import traceback
+from collections.abc import Mapping
 from functools import partial
 from multiprocessing.connection import Connection
 
@@ -40,10 +41,13 @@ def load_tried(loader: Loader, version: Version) -> None:
     Raises:
         VersionError: as `Loader.load`; `broken` also when the process took too much memory or time, or died.
     """
-    processes = multiprocessing.get_context("spawn")
+    # Trials are forked from one server process, which imports PyTorch once.
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["__main__", __name__])
     receiver, sender = processes.Pipe(duplex=False)
     there = Loader(CPU, loader.fetch, loader.beams, partial(int, loader.free()))
-    process = processes.Process(target=_try, args=(sender, there, version, _SECONDS, _PROCESSOR_SECONDS))
+    limits = _SECONDS, _PROCESSOR_SECONDS
+    process = processes.Process(target=_try, args=(sender, there, version, limits, dict(os.environ)))
     process.start()
     sender.close()
     try:
@@ -62,8 +66,18 @@ def load_tried(loader: Loader, version: Version) -> None:
         raise refusal
 
 
-def _try(sender: Connection, loader: Loader, version: Version, seconds: float, processor_seconds: float) -> None:
-    """Send the refusal of a version, None if there is none, and its traceback."""
+def _try(
+    sender: Connection, loader: Loader, version: Version, limits: tuple[float, float], environment: Mapping[str, str]
+) -> None:
+    """Send the refusal of a version, None if there is none, and its traceback.
+
+    Args:
+        limits: seconds of the clock and of the processor.
+        environment: of the process that asks. The server process may be older.
+    """
+    os.environ.clear()
+    os.environ.update(environment)
+    seconds, processor_seconds = limits
     logging.disable()  # the other process logs what is sent
     os.nice(5)  # requests go first
     torch.set_num_threads(1)

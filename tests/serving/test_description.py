@@ -34,6 +34,7 @@ def test_the_endpoint_does_what_its_description_says(admin: httpx.Client, tmp_pa
     (tmp_path / "settings.toml").write_text(SETTINGS)
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(tmp_path / "settings.toml"), "run"]
     options = [f"{admin.base_url}/openapi.json", "--max-examples=10", "--phases=examples,coverage,fuzzing", "--seed=1"]
+    options.append("--request-timeout=120")
     key = [f"--header=Authorization: {admin.headers['Authorization']}"]
     done = subprocess.run([*command, *options, *key], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-8000:]

@@ -111,7 +111,7 @@ def pages_charged(
             job = client.post(f"/v1/jobs{query}", files=FILES).json()["id"]
             if broken:
                 time.sleep(1.0)
-                assert client.get(f"/v1/jobs/{job}").json()["unopened"] == len(FILES)
+                assert client.get(f"/v1/jobs/{job}").json()["documents"]["answered"] == 0
         until = time.monotonic() + 120
         while not ended(client, job):
             assert time.monotonic() < until
