@@ -23,6 +23,7 @@ def test_rows_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
     assert not [name for name in rows if figures[name].startswith(("failed", "not within"))]
 
 
+@pytest.mark.slow
 def test_a_row_that_takes_too_long_costs_itself_alone() -> None:
     assert gpu._in_a_process("packed over padded windows", "tiny", 1) == "not within 1 s"
     assert gpu._in_a_process("no such row", "tiny", 60).startswith("failed: KeyError")

@@ -11,6 +11,7 @@ from layoutray.errors import InputError
 from layoutray.ocr import plausible
 
 
+@pytest.mark.slow
 def test_the_package_has_the_table_that_is_made_and_no_language_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--samples", "5"]) == 0
     report = json.loads(capsys.readouterr().out)

@@ -36,6 +36,7 @@ def word(text: str, x0: float = 0.1, y0: float = 0.1) -> Word:
     return Word(text=text, box=Box(x0, y0, x0 + 0.1, y0 + 0.02))
 
 
+@pytest.mark.slow
 @pytest.mark.ray
 def test_hidden_text_and_a_broken_file_are_listed_and_a_good_file_is_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

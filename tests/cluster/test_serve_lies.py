@@ -62,7 +62,9 @@ def other_artifact(path: str, _: dict[str, str]) -> Any:
     return {"artifact_uri": "/etc"} if path.endswith("/get-download-uri") else NotImplemented
 
 
-@pytest.mark.parametrize("lie", [down, slow, wrong, outside, other_artifact])
+@pytest.mark.parametrize(
+    "lie", [down, slow, wrong, *(pytest.param(one, marks=pytest.mark.slow) for one in (outside, other_artifact))]
+)
 def test_the_endpoint_goes_on_and_follows_again(client: httpx.Client, registry: LyingRegistry, lie: Any) -> None:
     present = client.get("/healthz").json()["model_version"]
     registry.version, registry.lie = str(int(present) + 1), lie

@@ -107,7 +107,11 @@ def test_requests_go_on_while_versions_change_and_each_is_answered_by_one(
 
 @pytest.mark.parametrize(
     ("save", "code"),
-    [(broken, "broken"), (bomb, "broken"), (panicking, "broken"), (too_large, "too_large"), (None, "foreign")],
+    [(bomb, "broken"), (None, "foreign")]
+    + [
+        pytest.param(*other, marks=pytest.mark.slow)
+        for other in ((broken, "broken"), (panicking, "broken"), (too_large, "too_large"))
+    ],
 )
 def test_a_version_that_cannot_be_served_is_refused_and_the_present_one_goes_on(
     client: httpx.Client, registry: Registry, save: Callable[[Path], None] | None, code: str

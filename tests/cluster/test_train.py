@@ -152,6 +152,7 @@ def plain(one: Job) -> Sequence[Reporter]:
     return [JsonLines(one.out / "history.jsonl")]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 def test_a_training_that_diverges_on_ray_has_uploaded_the_state_that_its_error_names(
     whole: tuple[Job, Series], tmp_path: Path

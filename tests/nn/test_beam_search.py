@@ -52,8 +52,11 @@ def only(encoded: Encoded, row: int) -> Encoded:
     return Encoded(states=states, mask=mask, origin=origin, words=words)
 
 
-@pytest.mark.parametrize("penalty", [0.0, pytest.param(1.0, marks=pytest.mark.slow), 2.0])
-@pytest.mark.parametrize("shortest", [0, 2])
+@pytest.mark.parametrize(
+    ("penalty", "shortest"),
+    [(0.0, 0), (2.0, 2)]
+    + [pytest.param(*other, marks=pytest.mark.slow) for other in ((0.0, 2), (1.0, 0), (1.0, 2), (2.0, 0))],
+)
 @COPYING
 def test_with_enough_beams_it_finds_the_best_of_all_texts(penalty: float, shortest: int, copying: Copying) -> None:
     decoder, encoded, vocabulary = decoder_of(5, copying), documents_of(5), [0, 2, 4]

@@ -21,8 +21,15 @@ pytestmark = pytest.mark.browser
 
 WIDE: ViewportSize = {"width": 1280, "height": 800}
 NARROW: ViewportSize = {"width": 390, "height": 844}
-looks = pytest.mark.parametrize("scheme", ["light", "dark"])
-sizes = pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+looks = pytest.mark.parametrize(
+    ("scheme", "size"),
+    [
+        pytest.param("light", WIDE, id="wide-light"),
+        pytest.param("dark", NARROW, id="narrow-dark"),
+        pytest.param("light", NARROW, id="narrow-light", marks=pytest.mark.slow),
+        pytest.param("dark", WIDE, id="wide-dark", marks=pytest.mark.slow),
+    ],
+)
 
 Look = dict[str, Any]
 
@@ -39,7 +46,6 @@ def serious(page: Page) -> list[tuple[str, str]]:
 
 
 @looks
-@sizes
 def test_views(browser: Browser, served: Served, document: int, look: Look) -> None:
     with opened(browser, served.url, **look) as page:
         show(page, document)
@@ -54,7 +60,6 @@ def test_views(browser: Browser, served: Served, document: int, look: Look) -> N
 
 
 @looks
-@sizes
 def test_dialogs(browser: Browser, served: Served, document: int, look: Look) -> None:
     with opened(browser, served.url, **look) as page:
         show(page, document)
@@ -94,7 +99,7 @@ class WithKeys(Authenticator):
     needs_key = True
 
 
-@looks
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_signing_in(browser: Browser, tmp_path: Path, scheme: str) -> None:
     store = ReviewStore.open(str(tmp_path / "review.db"))
     app = FastAPI()

@@ -76,7 +76,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[Job, dict[str, list
     ("value", "settings"),
     [
         (math.inf, {}),
-        (math.inf, {"clip": 0.0}),
+        pytest.param(math.inf, {"clip": 0.0}, marks=pytest.mark.slow),
         (math.nan, {"clip": 0.0, "report_every": 4}),
         (math.inf, {"precision": "bf16"}),
     ],

@@ -56,7 +56,7 @@ def test_every_loss_is_the_same_in_one_process_and_in_several(
     assert single["loss"][-1][1] < single["loss"][0][1] - 0.1, "and it learns meanwhile"
 
 
-@pytest.mark.parametrize("stopped_after", [5, 8, 14])
+@pytest.mark.parametrize("stopped_after", [5, pytest.param(8, marks=pytest.mark.slow), 14])
 def test_a_resumed_run_repeats_the_uninterrupted_one_to_the_bit(
     masked: Job, whole: tuple[Path, Series], stopped_after: int, tmp_path: Path
 ) -> None:

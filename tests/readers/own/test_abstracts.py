@@ -32,8 +32,15 @@ def read(folder: Path, *pages: Sequence[str]) -> Truth:
     return only(READER, folder)
 
 
-@pytest.mark.parametrize("heading", [["Abstract"], ["ABSTRACT."], ["Abstract. We say:"]])
-@pytest.mark.parametrize("introduction", ["1 Introduction", "I. INTRODUCTION", "Introduction", "1. Introduction."])
+@pytest.mark.parametrize(
+    ("heading", "introduction"),
+    [
+        (["Abstract"], "1 Introduction"),
+        (["Abstract"], "Introduction"),
+        (["ABSTRACT."], "I. INTRODUCTION"),
+        (["Abstract. We say:"], "1. Introduction."),
+    ],
+)
 def test_the_abstract_is_the_summary_and_the_pages_begin_after_the_introductions_heading(
     heading: list[str], introduction: str, tmp_path: Path
 ) -> None:
