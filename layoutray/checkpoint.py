@@ -215,7 +215,8 @@ def _load(folder: Path) -> Checkpoint:
     build = partial(build_model, recipe, vocabulary, labels)
     if problems := mismatch(weights, weight_shapes.of_model(build, len(weights))):
         raise CheckpointError(f"{folder / _WEIGHTS} does not fit the model of its recipe: {problems}")
-    model = build()
+    with weight_shapes.NoRandomValues():
+        model = build()
     load_weights(model, folder / _WEIGHTS)
     metrics = {name: float(value) for name, value in read_json(folder / "metrics.json").items()}
     provenance = read_json(folder / "provenance.json")

@@ -4,12 +4,14 @@ Both are on PyTorch's `meta` device: they have shapes and no content.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from torch.nn.modules.module import register_module_parameter_registration_hook
+from torch.overrides import TorchFunctionMode
 
 from layoutray.errors import CheckpointError
 
@@ -51,7 +53,7 @@ def of_model(build: Callable[[], torch.nn.Module], num_stored: int) -> dict[str,
 
     hook = register_module_parameter_registration_hook(count)
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), NoRandomValues():
             model = build()
     finally:
         hook.remove()
@@ -64,3 +66,18 @@ def of_model(build: Callable[[], torch.nn.Module], num_stored: int) -> dict[str,
             seen.add(id(tensor))
             found[name] = tensor
     return found
+
+
+class NoRandomValues(TorchFunctionMode):
+    """Leaves tensors as they are where they would get random values, while a model is built whose weights are known.
+
+    For random values on the `meta` device, PyTorch imports its compiler, which takes 1.5 s.
+    """
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        given = kwargs or {}
+        if func.__name__.endswith(("normal_", "uniform_")):  # methods, and functions of torch.nn.init
+            return args[0] if args else given["tensor"]
+        return func(*args, **given)

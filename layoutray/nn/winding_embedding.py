@@ -33,6 +33,9 @@ def page_scaled(
 
 def factors(count: int, winding: Winding) -> Float[Tensor, " count"]:
     """θ: `count` factors in geometric progression up to 500, in float64."""
+    found = torch.empty(count, dtype=torch.float64)
+    if found.is_meta:  # calculations without values import PyTorch's compiler, which takes 1.5 s
+        return found
     exponents = torch.linspace(0, 1, count, dtype=torch.float64)
     return _SMALLEST[winding] * (_LARGEST / _SMALLEST[winding]) ** exponents
 
