@@ -91,5 +91,5 @@ def overlays(predictions: Predictions, pages: Sequence[Page]) -> Iterator[PageOv
     for page, found in zip(pages, predictions.entities(pages), strict=True):
         truth = task.entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
         yield PageOverlay(
-            page=page, entities=found, truth=truth, types=types, records=find_records(page, found, records_of(task))
+            page=page, entities=found, truth=truth, types=types, records=find_records([page], [found], records_of(task))
         )

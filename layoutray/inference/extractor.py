@@ -259,7 +259,7 @@ def page_answers(
             pages=(
                 PageAnswer(page_number=page.number, width=page.width, height=page.height, num_words=len(page.words)),
             ),
-            records=find_records(page, of_page, records),
+            records=find_records([page], [of_page], records),
         )
         for page, of_page in zip(pages, entities, strict=True)
     ]

@@ -1,11 +1,11 @@
 """The response to a document, from what OCR and model have found on its pages."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from layoutray.document import Page
-from layoutray.document.answers import Entity, Problem
+from layoutray.document.answers import Entity, Problem, Record
 from layoutray.inference.generation import Text
 from layoutray.inference.selection import SelectedWord, Selection
 from layoutray.serving import failures, schema
@@ -14,7 +14,7 @@ from layoutray.serving.outcome import Outcome
 from layoutray.serving.submission import UploadedFile, WordPages
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.generate_fields import written_fields
-from layoutray.tasks.records import find_records
+from layoutray.tasks.records import find_records, record_sums
 
 
 def problems_of(outcomes: Sequence[Outcome]) -> list[Problem]:
@@ -98,10 +98,13 @@ def answered(
         )
     entities = [entity for outcome in outcomes for entity in outcome.entities]
     fields = written_fields(text.lines, pages, model.fields) if text else field_answers(entities, model.fields)
+    records = find_records(pages, [outcome.entities for outcome in outcomes if outcome.page], model.records)
+    sums = record_sums(pages, records, model.records)
     found = schema.DocumentResponse(
         entities=list(map(_entity_response, entities)),
         fields=[schema.FieldResponse.model_validate(field, from_attributes=True) for field in fields],
-        records=[record for outcome in outcomes for record in _records(outcome, model)],
+        records=_record_responses(records),
+        sums=[schema.RecordSumResponse.model_validate(one, from_attributes=True) for one in sums],
         cut=cut,
     )
     return DocumentAnswer(document, schema.ExtractResponse(document=found, **shared), pages)
@@ -118,7 +121,7 @@ def answer_of_page(number: int, model: ModelDescription, outcome: Outcome) -> di
     if outcome.page is None or model.writes:
         return None
     entities = [_entity_response(entity) for entity in outcome.entities]
-    records = _records(outcome, model)
+    records = _record_responses(find_records([outcome.page], [outcome.entities], model.records))
     return {
         "page_number": number,
         "entities": [entity.model_dump(exclude_none=True) for entity in entities],
@@ -138,10 +141,8 @@ def _entity_response(entity: Entity) -> schema.EntityResponse:
     return schema.EntityResponse.model_validate(entity, from_attributes=True)
 
 
-def _records(outcome: Outcome, model: ModelDescription) -> list[schema.RecordResponse]:
-    """The records of a page."""
-    found = find_records(outcome.page, outcome.entities, model.records) if outcome.page else ()
-    return [schema.RecordResponse.model_validate(record, from_attributes=True) for record in found]
+def _record_responses(records: Iterable[Record]) -> list[schema.RecordResponse]:
+    return [schema.RecordResponse.model_validate(record, from_attributes=True) for record in records]
 
 
 def _page_response(page: Page, *, words: bool = False) -> schema.PageResponse:
