@@ -57,14 +57,15 @@ def measured_invoices(extractor: Extractor, pages: Iterable[Page], seed: int) ->
             expected=expected,
             answered=_contents(answered),
             right=expected == _contents(answered),
-            adds_up=_adds_up(of_document, answered, extractor),
-            wrong_noticed=not _adds_up(of_document, find_records(of_document, wrong, schema), extractor),
+            adds_up=_verdict(of_document, answered, extractor) is True,
+            wrong_noticed=_verdict(of_document, find_records(of_document, wrong, schema), extractor) is False,
         )
 
 
-def _adds_up(pages: Sequence[Page], records: Sequence[Record], extractor: Extractor) -> bool:
-    sums = record_sums(pages, records, extractor.records)
-    return any(one.adds_up for one in sums) and all(record.adds_up is not False for record in records)
+def _verdict(pages: Sequence[Page], records: Sequence[Record], extractor: Extractor) -> bool | None:
+    """Whether items are said to add up; None if nothing is said."""
+    said = [one.adds_up for one in (*record_sums(pages, records, extractor.records), *records)]
+    return False if False in said else True if True in said[:1] else None
 
 
 def _contents(records: Iterable[Record]) -> _Contents:
