@@ -8,6 +8,7 @@ from random import Random
 from layoutray.document import Page
 from layoutray.document.answers import Entity, Record
 from layoutray.inference.extractor import Extractor
+from layoutray.tasks.record_columns import with_columns
 from layoutray.tasks.records import find_records, record_sums, true_records
 
 _Contents = list[list[tuple[str, str]]]
@@ -47,10 +48,11 @@ def measured_invoices(extractor: Extractor, pages: Iterable[Page], seed: int) ->
             task.entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
             for page in of_document
         ]
-        found = extractor.extract(of_document)
+        read = extractor.extract(of_document)
+        found = with_columns(of_document, read, schema)
         answered = find_records(of_document, found, schema)
         expected = _contents(true_records(of_document, truth, schema))
-        wrong = _with_a_wrong_amount(found, {kind.amount for kind in schema.values()}, Random(f"{seed} {doc_id}"))
+        wrong = _with_a_wrong_amount(read, {kind.amount for kind in schema.values()}, Random(f"{seed} {doc_id}"))
         yield MeasuredInvoice(
             doc_id=doc_id,
             pages=len(of_document),
@@ -58,7 +60,10 @@ def measured_invoices(extractor: Extractor, pages: Iterable[Page], seed: int) ->
             answered=_contents(answered),
             right=expected == _contents(answered),
             adds_up=_verdict(of_document, answered, extractor) is True,
-            wrong_noticed=_verdict(of_document, find_records(of_document, wrong, schema), extractor) is False,
+            wrong_noticed=_verdict(
+                of_document, find_records(of_document, with_columns(of_document, wrong, schema), schema), extractor
+            )
+            is False,
         )
 
 

@@ -109,16 +109,32 @@ def _amounts_below(records: Sequence[Record], pages: Sequence[Page]) -> Iterator
                     yield amount
 
 
+def is_product(amount: Decimal, count: Decimal, unit_price: Decimal, discount: Decimal | None) -> bool:
+    """Whether an amount is the count times the unit price, with or without the discount."""
+    whole = count * unit_price
+    # A unit price may be rounded to cents.
+    return any(abs(amount - one) <= max(count - 1, 0) * _HALF_CENT for one in (whole, whole - abs(discount or 0)))
+
+
+def amount_of(contents: Iterable[str]) -> Decimal | None:
+    """The amount that texts state together; None if they state none, or several."""
+    forms = {part.form for one in contents if (part := value_part(one, _AMOUNT))}
+    return Decimal(forms.pop()) if len(forms) == 1 else None
+
+
+def count_of(contents: Iterable[str]) -> Decimal | None:
+    """The number in a single text, such as `2x`; None if there is none."""
+    found = [match[0] for one in contents if (match := _COUNT.search(one))]
+    return Decimal(found[0].replace(",", ".")) if len(found) == 1 else None
+
+
 def _adds_up(record: Record, kind: RecordType) -> bool | None:
     """Whether the amount of a record is its count times its unit price; None if it does not state all three."""
     amount, unit_price = _amount(record, kind.amount), _amount(record, kind.unit_price)
-    counts = [match[0] for one in _contents(record, kind.count) if (match := _COUNT.search(one))]
-    if amount is None or unit_price is None or len(counts) != 1:
+    count = count_of(_contents(record, kind.count))
+    if amount is None or unit_price is None or count is None:
         return None
-    count = Decimal(counts[0].replace(",", "."))
-    whole, discount = count * unit_price, abs(_amount(record, kind.discount) or Decimal(0))
-    # A unit price may be rounded to cents.
-    return any(abs(amount - one) <= max(count - 1, 0) * _HALF_CENT for one in (whole, whole - discount))
+    return is_product(amount, count, unit_price, _amount(record, kind.discount))
 
 
 def _net(record: Record, kind: RecordType) -> Decimal:
@@ -128,9 +144,7 @@ def _net(record: Record, kind: RecordType) -> Decimal:
 
 
 def _amount(record: Record, kind: str) -> Decimal | None:
-    """The amount that entities of type `kind` state together; None if they state none, or several."""
-    forms = {part.form for one in _contents(record, kind) if (part := value_part(one, _AMOUNT))}
-    return Decimal(forms.pop()) if len(forms) == 1 else None
+    return amount_of(_contents(record, kind))
 
 
 def _contents(record: Record, kind: str) -> list[str]:

@@ -21,6 +21,7 @@ from layoutray.metrics.item_counts import named_shares
 from layoutray.metrics.record_f1 import Fields, record_f1, record_field_f1, ungrouped_field_f1
 from layoutray.metrics.tree_edit import Nested, tree_accuracy
 from layoutray.tasks import TagsWords, Task, fields_of, records_of
+from layoutray.tasks.record_columns import with_columns
 from layoutray.tasks.records import find_records, true_records
 
 
@@ -61,7 +62,8 @@ class RecordTruth:
             answered: dict[str, Sequence[Record]] = dict.fromkeys(self.documents, ())
             read = [page for pages in selection.pages_of(answered) for page in pages]
             for pages, found in _by_document(read, predictions.entities(read)):
-                answered[pages[0].doc_id] = find_records(pages, found, records_of(task))
+                schema = records_of(task)
+                answered[pages[0].doc_id] = find_records(pages, with_columns(pages, found, schema), schema)
             return score_documents(self.documents, answered, fields_of(task))
         if self.pages:
             task = word_tagger(predictions.loaded)
@@ -114,9 +116,10 @@ def score_records(
             for page in of_document
         ]
         expected.append(true_records(of_document, truth, schema))
-        answered.append(find_records(of_document, found, schema))
+        in_columns = with_columns(of_document, found, schema)
+        answered.append(find_records(of_document, in_columns, schema))
         nested_truth = _nested(chain.from_iterable(truth), expected[-1], schema)
-        accuracies.append(tree_accuracy(nested_truth, _nested(chain.from_iterable(found), answered[-1], schema)))
+        accuracies.append(tree_accuracy(nested_truth, _nested(chain.from_iterable(in_columns), answered[-1], schema)))
     if not any(expected):
         return {}
     plain, given = (

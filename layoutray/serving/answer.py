@@ -14,6 +14,7 @@ from layoutray.serving.outcome import Outcome
 from layoutray.serving.submission import UploadedFile, WordPages
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.generate_fields import written_fields
+from layoutray.tasks.record_columns import with_columns
 from layoutray.tasks.records import find_records, record_sums
 
 
@@ -96,9 +97,10 @@ def answered(
         return DocumentAnswer(
             document, schema.SummarizeResponse(summary=summary, explanation=explained, **shared), pages
         )
-    entities = [entity for outcome in outcomes for entity in outcome.entities]
+    of_pages = with_columns(pages, [outcome.entities for outcome in outcomes if outcome.page], model.records)
+    entities = [entity for on_page in of_pages for entity in on_page]
     fields = written_fields(text.lines, pages, model.fields) if text else field_answers(entities, model.fields)
-    records = find_records(pages, [outcome.entities for outcome in outcomes if outcome.page], model.records)
+    records = find_records(pages, of_pages, model.records)
     sums = record_sums(pages, records, model.records)
     found = schema.DocumentResponse(
         entities=list(map(_entity_response, entities)),
@@ -120,8 +122,9 @@ def answer_of_page(number: int, model: ModelDescription, outcome: Outcome) -> di
         return {"page_number": number, "error": schema.ProblemResponse(**asdict(outcome.problem)).model_dump()}
     if outcome.page is None or model.writes:
         return None
-    entities = [_entity_response(entity) for entity in outcome.entities]
-    records = _record_responses(find_records([outcome.page], [outcome.entities], model.records))
+    of_page = with_columns([outcome.page], [outcome.entities], model.records)
+    entities = [_entity_response(entity) for entity in of_page[0]]
+    records = _record_responses(find_records([outcome.page], of_page, model.records))
     return {
         "page_number": number,
         "entities": [entity.model_dump(exclude_none=True) for entity in entities],

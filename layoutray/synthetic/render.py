@@ -46,8 +46,8 @@ def itemised_bill(random: Random) -> Drawn:
 
 
 def long_invoice(random: Random) -> list[Drawn]:
-    """An invoice of about one to ten pages whose goods are line items."""
-    return layouts.draw_long_invoice(random, random.randint(1, 10))
+    """An invoice of about 1 to 20 pages whose goods are line items; most have fewer than six."""
+    return layouts.draw_long_invoice(random, random.choice((1, 1, 2, 3, 5, 5, 8, 12, 20)))
 
 
 def render_set(root: str | Path, count: int, seed: int, draw: Draw = bill) -> None:
