@@ -21,10 +21,10 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks items-over-pages", description=__doc__)
     parser.add_argument("checkpoint", help="a model whose records name their amounts")
     parser.add_argument("pages", help="drawn invoices as `layoutray ingest` has written them")
-    parser.add_argument("--split", default="test")
+    parser.add_argument("--split", nargs="+", default=["test"])
     parser.add_argument("--seed", type=int, default=1, help="of the digits that are changed (default: %(default)s)")
     options = parser.parse_args(arguments)
-    pages = [page for page in DataSet(options.pages).read_pages() if page.split == options.split]
+    pages = [page for page in DataSet(options.pages).read_pages() if page.split in options.split]
     groups: dict[int, list[MeasuredInvoice]] = defaultdict(list)
     for one in measured_invoices(Extractor.load(options.checkpoint), pages, options.seed):
         groups[max(first for first in _FIRST if first <= one.pages)].append(one)
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     everything = [one for of_group in groups.values() for one in of_group]
     rows.append(_row("all", everything))
     columns = ("pages", "invoices", "record F1", "items right", "of them said to add up", "a wrong amount is noticed")
-    terminal.show_table(f"Line items of {options.pages}, split {options.split}", columns, rows)
+    terminal.show_table(f"Line items of {options.pages}, split {" and ".join(options.split)}", columns, rows)
     sys.stdout.write(json.dumps([asdict(one) for one in everything]) + "\n")
     return 0
 
