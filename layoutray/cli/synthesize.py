@@ -9,14 +9,14 @@ from layoutray.errors import InputError
 from layoutray.store import sources
 from layoutray.store.output_lock import working_on
 from layoutray.synthetic.forms import form
-from layoutray.synthetic.render import Draw, bill, itemised_bill, render_set
+from layoutray.synthetic.render import Draw, bill, itemised_bill, long_invoice, render_set
 
-PAGES: Mapping[str, Draw] = {"bills": bill, "items": itemised_bill, "forms": form}
+PAGES: Mapping[str, Draw] = {"bills": bill, "items": itemised_bill, "forms": form, "invoices": long_invoice}
 
 
 _OPTIONS = {
     "out": option(help="folder or s3:// address for the pages and their annotations"),
-    "count": option("--count", type=checked.positive, help="number of pages (default: %(default)s)"),
+    "count": option("--count", type=checked.positive, help="number of documents (default: %(default)s)"),
     "seed": option(
         "--seed", type=checked.whole, help="seed; the same seed gives the same pages (default: %(default)s)"
     ),
@@ -24,7 +24,8 @@ _OPTIONS = {
         "--pages",
         choices=PAGES,
         help="bills: receipts, invoices, letters and forms with fields; items: receipts and invoices whose line "
-        "items are records of entities; forms: forms whose entities are questions, answers and headers "
+        "items are records of entities; forms: forms whose entities are questions, answers and headers; invoices: as "
+        "items, invoices of several pages "
         "(default: %(default)s)",
     ),
 }
@@ -40,9 +41,9 @@ def synthesize(out: str | Path, *, count: int = 200, seed: int = 7, pages: str =
 
     Args:
         out: folder or s3:// address for the pages and their annotations.
-        count: number of pages.
+        count: number of documents.
         seed: the same seed gives the same pages.
-        pages: `bills`, `items` or `forms`.
+        pages: `bills`, `items`, `forms` or `invoices`.
 
     Raises:
         InputError: if there is no such kind of pages.
@@ -51,4 +52,4 @@ def synthesize(out: str | Path, *, count: int = 200, seed: int = 7, pages: str =
         raise InputError(f"pages is {pages!r}; allowed: {', '.join(PAGES)}")
     with working_on(sources.absolute(str(out))):
         render_set(out, count, seed, PAGES[pages])
-    terminal.say(f"{count} pages written to {out}")
+    terminal.say(f"{count} documents written to {out}")

@@ -69,13 +69,15 @@ class TextLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """Entities of one page that belong together, for example one line item of a receipt.
+    """Entities of a document that belong together, for example one line item of a receipt.
 
     Attributes:
         name: name of the record in the recipe, e.g. `items`.
-        row: its number among the records of this name on the page, from 1 at the top.
+        page_number: of its first line.
+        row: its number among the records of this name in the pages that were read together, from 1 at the top.
         confidence: the lowest of its entities.
         fields: its entities, in the order of the recipe; several of one type from top to bottom.
+        adds_up: whether its count times its unit price is its amount; None if it does not state all three.
     """
 
     name: str
@@ -83,6 +85,22 @@ class Record:
     row: int
     confidence: float
     fields: tuple[Entity, ...]
+    adds_up: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordSum:
+    """The sum of the records of one name.
+
+    Attributes:
+        sum: of their amounts after discounts, with two decimals.
+        adds_up: whether the document states this sum, see `layoutray.document.record_sums`; None if there is no amount
+            below the records.
+    """
+
+    name: str
+    sum: str
+    adds_up: bool | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,11 @@ Photographs are skewed, so positions are levelled by the median slope of the pag
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Generic, TypeVar
 
 import numpy as np
 
-from layoutray.document.page import Page
+from layoutray.document.page import Page, Word
 
 Item = TypeVar("Item")
 
@@ -34,23 +33,31 @@ class Placed(Generic[Item]):
 
 
 def slope_of_lines(page: Page) -> float:
-    """Pixels that text descends per pixel to the right: the median over neighbours on a line, weighted by distance."""
-    lines: dict[int, list[tuple[float, float]]] = {}
+    """Pixels that text descends per pixel to the right: the median over lines, weighted by length.
+
+    The length is that between the middles of the first and of the last word.
+    """
+    lines: dict[int, list[Word]] = {}
     for word in page.words:
-        middle = (word.box.x0 + word.box.x1) / 2 * page.width, (word.box.y0 + word.box.y1) / 2 * page.height
-        lines.setdefault(word.line, []).append(middle)
-    steps = [
-        (right[0] - left[0], right[1] - left[1])
-        for line in lines.values()
-        for left, right in pairwise(sorted(line))
-        if right[0] > left[0]
-    ]
+        lines.setdefault(word.line, []).append(word)
+    steps: list[tuple[float, float]] = []
+    for line in lines.values():
+        first, last = min(line, key=_middle), max(line, key=_middle)
+        if (across := (_middle(last) - _middle(first)) * page.width) > 0:
+            # Tall letters change the top of a word, and letters below the line its bottom.
+            down = min(last.box.y0 - first.box.y0, last.box.y1 - first.box.y1, key=abs) * page.height
+            steps.append((across, down))
     if not steps:
         return 0.0
     across, down = np.array(steps).T
     order = np.argsort(down / across)
     middle = np.searchsorted(across[order].cumsum(), across.sum() / 2)
     return float((down / across)[order][middle])
+
+
+def _middle(word: Word) -> float:
+    """Of its width."""
+    return (word.box.x0 + word.box.x1) / 2
 
 
 def place(item: Item, page: Page, numbers: Collection[int], slope: float) -> Placed[Item]:

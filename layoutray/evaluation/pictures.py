@@ -20,6 +20,7 @@ from layoutray.report.reliability import reliability
 from layoutray.store import codec
 from layoutray.store.schema import PAGES
 from layoutray.tasks import records_of
+from layoutray.tasks.record_columns import with_columns
 from layoutray.tasks.records import find_records
 
 OVERLAYS = 4
@@ -90,6 +91,6 @@ def overlays(predictions: Predictions, pages: Sequence[Page]) -> Iterator[PageOv
     task, types = word_tagger(predictions.loaded), entity_types(predictions.loaded.labels)
     for page, found in zip(pages, predictions.entities(pages), strict=True):
         truth = task.entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
-        yield PageOverlay(
-            page=page, entities=found, truth=truth, types=types, records=find_records(page, found, records_of(task))
-        )
+        (in_columns,) = with_columns([page], [found], records_of(task))
+        records = find_records([page], [in_columns], records_of(task))
+        yield PageOverlay(page=page, entities=in_columns, truth=truth, types=types, records=records)

@@ -1,8 +1,9 @@
-"""Scores the records that the entities of a page form against those of its annotation."""
+"""Scores the records that the entities of a document form against those of its annotation."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, groupby
 from typing import Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from layoutray.metrics.item_counts import named_shares
 from layoutray.metrics.record_f1 import Fields, record_f1, record_field_f1, ungrouped_field_f1
 from layoutray.metrics.tree_edit import Nested, tree_accuracy
 from layoutray.tasks import TagsWords, Task, fields_of, records_of
+from layoutray.tasks.record_columns import with_columns
 from layoutray.tasks.records import find_records, true_records
 
 
@@ -57,10 +59,11 @@ class RecordTruth:
         """The metrics of the predicted records; none without any true record."""
         if self.documents:
             task = predictions.loaded.recipe.task
-            answered: dict[str, list[Record]] = {doc_id: [] for doc_id in self.documents}
-            for pages in selection.pages_of(answered):  # records are found on each page for itself
-                for page, found in zip(pages, predictions.entities(pages), strict=True):
-                    answered[page.doc_id] += find_records(page, found, records_of(task))
+            answered: dict[str, Sequence[Record]] = dict.fromkeys(self.documents, ())
+            read = [page for pages in selection.pages_of(answered) for page in pages]
+            for pages, found in _by_document(read, predictions.entities(read)):
+                schema = records_of(task)
+                answered[pages[0].doc_id] = find_records(pages, with_columns(pages, found, schema), schema)
             return score_documents(self.documents, answered, fields_of(task))
         if self.pages:
             task = word_tagger(predictions.loaded)
@@ -94,9 +97,10 @@ def score_records(
     schema: Mapping[str, RecordType],
     entities: Callable[[Sequence[Page]], Sequence[Sequence[Entity]]],
 ) -> dict[str, float]:
-    """The metrics of `pages`, whose words have groups; none when none of them has a true record.
+    """The metrics of documents by their `pages`, whose words have groups; none when none of them has a true record.
 
-    `tree_edit_accuracy` is the mean over pages of the accuracy by tree edit distance, of records and other entities.
+    `tree_edit_accuracy` is the mean over documents of the accuracy by tree edit distance, of records and other
+    entities.
 
     Args:
         task: that of the model.
@@ -106,11 +110,16 @@ def score_records(
     expected: list[Sequence[Record]] = []
     answered: list[Sequence[Record]] = []
     accuracies: list[float] = []
-    for page, found in zip(pages, entities(pages), strict=True):
-        truth = task.entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
-        expected.append(true_records(page, truth, schema))
-        answered.append(find_records(page, found, schema))
-        accuracies.append(tree_accuracy(_nested(truth, expected[-1], schema), _nested(found, answered[-1], schema)))
+    for of_document, found in _by_document(pages, entities(pages)):
+        truth = [
+            task.entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
+            for page in of_document
+        ]
+        expected.append(true_records(of_document, truth, schema))
+        in_columns = with_columns(of_document, found, schema)
+        answered.append(find_records(of_document, in_columns, schema))
+        nested_truth = _nested(chain.from_iterable(truth), expected[-1], schema)
+        accuracies.append(tree_accuracy(nested_truth, _nested(chain.from_iterable(in_columns), answered[-1], schema)))
     if not any(expected):
         return {}
     plain, given = (
@@ -146,6 +155,16 @@ def score_documents(
             for doc_id in expected
         ],
     )
+
+
+def _by_document(
+    pages: Iterable[Page], entities: Iterable[Sequence[Entity]]
+) -> Iterator[tuple[list[Page], list[Sequence[Entity]]]]:
+    """The pages of each document, in order, and the entities of each."""
+    ordered = sorted(zip(pages, entities, strict=True), key=lambda one: (one[0].doc_id, one[0].number))
+    for _, group in groupby(ordered, key=lambda one: one[0].doc_id):
+        of_document = list(group)
+        yield [page for page, _ in of_document], [found for _, found in of_document]
 
 
 def _nested(entities: Iterable[Entity], records: Iterable[Record], schema: Mapping[str, RecordType]) -> Nested:

@@ -24,6 +24,7 @@ from layoutray.errors import CheckpointError
 from layoutray.inference import interruption
 from layoutray.tasks import ReadsNames, TagsWords, document_fields_of, records_of
 from layoutray.tasks.field_answers import field_answers
+from layoutray.tasks.record_columns import with_columns
 from layoutray.tasks.records import find_records
 from layoutray.tensors import Encoded
 from layoutray.tokenizer import Tokenizer
@@ -255,13 +256,14 @@ def page_answers(
             model_id=model_id,
             model_version=model_version,
             status="success",
-            entities=of_page,
+            entities=in_columns,
             pages=(
                 PageAnswer(page_number=page.number, width=page.width, height=page.height, num_words=len(page.words)),
             ),
-            records=find_records(page, of_page, records),
+            records=find_records([page], [in_columns], records),
         )
         for page, of_page in zip(pages, entities, strict=True)
+        for in_columns in with_columns([page], [of_page], records)
     ]
 
 

@@ -186,11 +186,16 @@ def _judged(labels: Sequence[Label]) -> list[Label]:
         of_field[label.name].append(label)
     placed = [judged for of_one in of_field.values() for judged in _with_distances(of_one)]
     types = {name: _usual_type([label.value for label in of_one]) for name, of_one in of_field.items()}
-    of_document: dict[str, list[Label]] = defaultdict(list)
+    on_page: dict[tuple[str, int], list[Label]] = defaultdict(list)
     for label in placed:
-        of_document[label.doc_id].append(label)
+        for number in {place.page.number for place in label.places}:
+            on_page[label.doc_id, number].append(label)
     return [
-        replace(label, reasons=tuple(_reasons(label, types[label.name], of_document[label.doc_id]))) for label in placed
+        replace(
+            label,
+            reasons=tuple(_reasons(label, types[label.name], on_page[label.doc_id, label.places[0].page.number])),
+        )
+        for label in placed
     ]
 
 
@@ -219,12 +224,12 @@ def _middle(box: Box) -> tuple[float, float]:
     return (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
 
 
-def _reasons(label: Label, kind: FieldType, of_document: Sequence[Label]) -> Iterator[str]:
+def _reasons(label: Label, kind: FieldType, on_page: Sequence[Label]) -> Iterator[str]:
     if label.distance > _FAR:
         yield f"{label.distance:.0f} spreads from the usual place of {label.name}"
     others = {
         other.name
-        for other in of_document
+        for other in on_page
         if other.name != label.name
         and all(any(_is_one_place(place, another) for another in other.places) for place in label.places)
     }

@@ -1,11 +1,11 @@
 """The response to a document, from what OCR and model have found on its pages."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from layoutray.document import Page
-from layoutray.document.answers import Entity, Problem
+from layoutray.document.answers import Entity, Problem, Record
 from layoutray.inference.generation import Text
 from layoutray.inference.selection import SelectedWord, Selection
 from layoutray.serving import failures, schema
@@ -14,7 +14,8 @@ from layoutray.serving.outcome import Outcome
 from layoutray.serving.submission import UploadedFile, WordPages
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.generate_fields import written_fields
-from layoutray.tasks.records import find_records
+from layoutray.tasks.record_columns import with_columns
+from layoutray.tasks.records import find_records, record_sums
 
 
 def problems_of(outcomes: Sequence[Outcome]) -> list[Problem]:
@@ -96,12 +97,16 @@ def answered(
         return DocumentAnswer(
             document, schema.SummarizeResponse(summary=summary, explanation=explained, **shared), pages
         )
-    entities = [entity for outcome in outcomes for entity in outcome.entities]
+    of_pages = with_columns(pages, [outcome.entities for outcome in outcomes if outcome.page], model.records)
+    entities = [entity for on_page in of_pages for entity in on_page]
     fields = written_fields(text.lines, pages, model.fields) if text else field_answers(entities, model.fields)
+    records = find_records(pages, of_pages, model.records)
+    sums = record_sums(pages, records, model.records)
     found = schema.DocumentResponse(
         entities=list(map(_entity_response, entities)),
         fields=[schema.FieldResponse.model_validate(field, from_attributes=True) for field in fields],
-        records=[record for outcome in outcomes for record in _records(outcome, model)],
+        records=_record_responses(records),
+        sums=[schema.RecordSumResponse.model_validate(one, from_attributes=True) for one in sums],
         cut=cut,
     )
     return DocumentAnswer(document, schema.ExtractResponse(document=found, **shared), pages)
@@ -117,8 +122,9 @@ def answer_of_page(number: int, model: ModelDescription, outcome: Outcome) -> di
         return {"page_number": number, "error": schema.ProblemResponse(**asdict(outcome.problem)).model_dump()}
     if outcome.page is None or model.writes:
         return None
-    entities = [_entity_response(entity) for entity in outcome.entities]
-    records = _records(outcome, model)
+    of_page = with_columns([outcome.page], [outcome.entities], model.records)
+    entities = [_entity_response(entity) for entity in of_page[0]]
+    records = _record_responses(find_records([outcome.page], of_page, model.records))
     return {
         "page_number": number,
         "entities": [entity.model_dump(exclude_none=True) for entity in entities],
@@ -138,10 +144,8 @@ def _entity_response(entity: Entity) -> schema.EntityResponse:
     return schema.EntityResponse.model_validate(entity, from_attributes=True)
 
 
-def _records(outcome: Outcome, model: ModelDescription) -> list[schema.RecordResponse]:
-    """The records of a page."""
-    found = find_records(outcome.page, outcome.entities, model.records) if outcome.page else ()
-    return [schema.RecordResponse.model_validate(record, from_attributes=True) for record in found]
+def _record_responses(records: Iterable[Record]) -> list[schema.RecordResponse]:
+    return [schema.RecordResponse.model_validate(record, from_attributes=True) for record in records]
 
 
 def _page_response(page: Page, *, words: bool = False) -> schema.PageResponse:

@@ -132,13 +132,29 @@ class FieldResponse(_Body):
 
 
 class RecordResponse(_Body):
-    """Entities of one page that belong together, for example a line item."""
+    """Entities that belong together, for example a line item."""
 
     name: str
-    page_number: int = Field(ge=1)
-    row: int = Field(ge=1, description="its number among the records of this name on the page, from the top")
+    page_number: int = Field(ge=1, description="of its first line")
+    row: int = Field(ge=1, description="its number among the records of this name in the document, from the top")
     confidence: Confidence = Field(description="the lowest confidence of its fields")
     fields: list[EntityResponse] = Field(description="its entities, in the order of the recipe")
+    adds_up: bool | None = Field(
+        default=None,
+        description="whether its count times its unit price is its amount; left out if it does not state all three",
+    )
+
+
+class RecordSumResponse(_Body):
+    """The sum of the records of one name."""
+
+    name: str
+    sum: str = Field(description="of their amounts after discounts", examples=["1234.50"])
+    adds_up: bool | None = Field(
+        default=None,
+        description="whether the document states this sum, with taxes and the like; left out if no amount stands below "
+        "the records",
+    )
 
 
 class DocumentResponse(_Body):
@@ -147,6 +163,9 @@ class DocumentResponse(_Body):
     entities: list[EntityResponse]
     fields: list[FieldResponse] = Field(description="empty for a model without fields")
     records: list[RecordResponse] = Field(default=[], description="empty for a model without records")
+    sums: list[RecordSumResponse] = Field(
+        default=[], description="empty for a model whose records do not name their amounts"
+    )
     cut: bool | None = Field(
         default=None,
         description="only for a model that generates fields: whether the document was longer than the model reads",

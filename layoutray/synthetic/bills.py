@@ -47,11 +47,15 @@ class Bill:
         return data("phrases")[self.country.language]
 
 
-def invent_bill(random: Random) -> Bill:
-    """A document of a random country with random data."""
+def invent_bill(random: Random, goods: int = 0) -> Bill:
+    """A document of a random country with random data.
+
+    Args:
+        goods: number of its items; 0 for one to nine.
+    """
     known = [*countries().values()]
     country = random.choices(known, [one.weight for one in known])[0]
-    order = _order(random, country, [one.currency for one in known if one.language != country.language])
+    order = _order(random, country, [one.currency for one in known if one.language != country.language], goods)
     rate = random.choice(country.rates)
     amounts = _amounts(random, order, rate)
     values = {kind: country.currency.written(amount) for kind, amount in amounts.items()}
@@ -73,13 +77,13 @@ def any_day(random: Random) -> date:
     return _FIRST_DAY + timedelta(days=random.randrange(_DAYS))
 
 
-def _order(random: Random, country: Country, others: list[Currency]) -> Order:
+def _order(random: Random, country: Country, others: list[Currency], goods: int) -> Order:
     """An order, of which a tenth is in two currencies."""
     phrases = data("phrases")[country.language]
     tight = [pattern for pattern in country.amounts if " " not in pattern]
     two = random.random() < 0.1
     return Order(
-        items=invent_items(random, phrases),
+        items=invent_items(random, phrases, goods),
         currency=country.currency,
         pattern=random.choice(("{}", "{}", random.choice(tight))),
         other=random.choice(others) if two else None,

@@ -85,12 +85,13 @@ class Order:
         return self.other.written(round(amount * self.rate / 100)) if self.other else ""
 
 
-def invent_items(random: Random, phrases: Mapping[str, Any]) -> tuple[LineItem, ...]:
-    """One to nine items, named in a language; half of the orders have discounts."""
+def invent_items(random: Random, phrases: Mapping[str, Any], count: int = 0) -> tuple[LineItem, ...]:
+    """`count` items, or one to nine if it is 0, named in a language; half of the orders have discounts."""
     discounted, detailed = random.choice((0.0, 0.0, 0.4)), random.choice((0.0, 0.2, 0.9))
     large = random.choice(_LARGE)
     return tuple(
-        _item(random, phrases, discounted, detailed, large) for _ in range(random.choice((1, 1, 2, 3, 4, 5, 7, 9)))
+        _item(random, phrases, discounted, detailed, large)
+        for _ in range(count or random.choice((1, 1, 2, 3, 4, 5, 7, 9)))
     )
 
 

@@ -8,7 +8,7 @@ from layoutray.synthetic.bills import invent_bill
 from layoutray.synthetic.canvas import Canvas, Face, Side, by_rows
 from layoutray.synthetic.sheet import Column, Sheet, printer
 from layoutray.synthetic.sums import account, sums, tax_summary
-from layoutray.synthetic.tables import TABLES, columns
+from layoutray.synthetic.tables import TABLES, columns, columns_over_pages
 
 FAMILIES = ("DejaVuSans", "DejaVuSerif", "DejaVuSansMono", "STIXGeneral")
 _TALL = 3400
@@ -247,6 +247,63 @@ WITH_GOODS: tuple[Layout, ...] = (receipt, receipt, invoice, order)
 def draw(random: Random, layout: Layout, itemised: bool = False) -> tuple[Canvas, int]:
     """A page of one kind; returns it with the used height in pixels."""
     narrow = layout is receipt
+    column = _first_column(random, narrow, itemised)
+    sheet, canvas = column.sheet, column.sheet.canvas
+    layout(column)
+    canvas.values = sheet.printed_values()
+    if narrow and random.random() < 0.15:
+        blocks.stamp(sheet, (canvas.width * random.uniform(0.4, 0.8), column.y * random.uniform(0.6, 0.9)))
+    if random.random() < 0.6:
+        canvas.marks = by_rows(canvas.marks)
+    used = round(column.y + random.uniform(20, 120))
+    return canvas, used if narrow or random.random() < 0.3 else max(used, round(_A4 * canvas.width))
+
+
+def draw_long_invoice(random: Random, pages: int) -> list[tuple[Canvas, int]]:
+    """An invoice of about `pages` pages, whose goods are line items; returns its pages as `draw` does.
+
+    Its sums have a subtotal and a rounding, so that its items can always be checked.
+    """
+    goods = max(round(pages * random.uniform(24, 32)) - 16, 1)
+    column = _first_column(random, narrow=False, itemised=True, goods=goods)
+    sheet, drawn = column.sheet, [column.sheet.canvas]
+    bottom = _A4 * sheet.canvas.width - 4 * sheet.face.leading
+    named = sheet.chance(0.6)
+
+    def next_page() -> Column:
+        sheet.canvas = Canvas(sheet.canvas.width, _TALL, sheet.canvas.letters)
+        drawn.append(sheet.canvas)
+        top = Column(sheet, column.left, column.right, 60 + random.uniform(0, 60))
+        if named:
+            left, right = top.split(0.6)
+            left.write(sheet.value("company"))
+            right.write(sheet.labelled("number"), side="right")
+            top.below((left, right))
+            top.skip()
+        return top
+
+    _head(column, "invoice")
+    _parties(column, sheet.pending("date", "number", *random.sample(_NUMBERS["invoice"][1:6], random.randint(0, 3))))
+    column.skip()
+    last = columns_over_pages(column, bottom, next_page)
+    if last.y + 14 * sheet.face.leading > bottom:
+        last = next_page()
+    sums(last.split(0.4)[1], receipt=False, checkable=True)
+    last.y = bottom - 6 * sheet.face.leading
+    blocks.footer(last)
+    counted, by_row = sheet.chance(0.7), sheet.chance(0.6)
+    for number, canvas in enumerate(drawn, 1):
+        if counted:
+            text = f"{number} / {len(drawn)}"
+            canvas.write_right((last.right, bottom + 3 * sheet.face.leading), text, sheet.face)
+        if by_row:
+            canvas.marks = by_rows(canvas.marks)
+    drawn[0].values = sheet.printed_values()
+    return [(canvas, round(_A4 * canvas.width)) for canvas in drawn]
+
+
+def _first_column(random: Random, narrow: bool, itemised: bool, goods: int = 0) -> Column:
+    """The column of a new sheet with a new document of `goods` items; see `invent_bill`."""
     width = random.randrange(560, 1000, 8) if narrow else random.randrange(1000, 1300, 8)
     family = random.choice(("DejaVuSansMono", "DejaVuSansMono", *FAMILIES) if narrow else FAMILIES)
     columns_of_text = random.uniform(30, 46) if narrow else random.uniform(60, 85)
@@ -255,19 +312,11 @@ def draw(random: Random, layout: Layout, itemised: bool = False) -> tuple[Canvas
     size = round((width - 2 * margin) / columns_of_text / Face(family, 100).width("n") * 100)
     sheet = Sheet(
         canvas=canvas,
-        bill=invent_bill(random),
+        bill=invent_bill(random, goods),
         random=random,
         face=Face(family, max(size, 13)),
         end=random.choice((":", ":", " :", "", "", " -")),
         upper=random.random() < 0.15,
         itemised=itemised,
     )
-    column = Column(sheet, margin, width - margin, 60 + random.uniform(0, 60))
-    layout(column)
-    canvas.values = {kind: canvas.letters(sheet.bill.values[kind].replace("\n", " ")) for kind in sheet.printed}
-    if narrow and random.random() < 0.15:
-        blocks.stamp(sheet, (width * random.uniform(0.4, 0.8), column.y * random.uniform(0.6, 0.9)))
-    if random.random() < 0.6:
-        canvas.marks = by_rows(canvas.marks)
-    used = round(column.y + random.uniform(20, 120))
-    return canvas, used if narrow or random.random() < 0.3 else max(used, round(_A4 * width))
+    return Column(sheet, margin, width - margin, 60 + random.uniform(0, 60))

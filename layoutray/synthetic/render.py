@@ -4,8 +4,9 @@
     <root>/images/<key>.png         8-bit grey
     <root>/annotations/<key>.json   {"words": [{"text", "box" (pixels), "tag" (IOB2), "line"}], "fields": {kind: value}}
 
-A word of a line item also has "group", the number of the item on its page. Line items, and the entities of forms, are
-not in "fields".
+A word of a line item also has "group", the number of the item in its document. Line items, and the entities of forms,
+are not in "fields". A document of several pages is images/<key>.tiff, and has "pages" instead of "words": [{"width",
+"height" (pixels), "words"}].
 
 Every page has its own random numbers: layout, fonts, values and noise. The same count and seed give the same bytes.
 """
@@ -22,60 +23,86 @@ from PIL import Image
 from layoutray.document.tags import split_tag
 from layoutray.errors import InputError
 from layoutray.store import shards, sources
+from layoutray.synthetic import layouts
 from layoutray.synthetic.canvas import Canvas
-from layoutray.synthetic.layouts import LAYOUTS, WITH_GOODS, draw
+from layoutray.synthetic.layouts import LAYOUTS, WITH_GOODS
 from layoutray.synthetic.scan import scanned
 
-Draw = Callable[[Random], tuple[Canvas, int]]
-"""Draws a page with random content; returns it with the used height in pixels."""
+Drawn = tuple[Canvas, int]
+"""A page, and its used height in pixels."""
+Draw = Callable[[Random], Drawn | list[Drawn]]
+"""Draws a document with random content, of one page or of several."""
 
 
-def bill(random: Random) -> tuple[Canvas, int]:
+def bill(random: Random) -> Drawn:
     """A document of any kind; its goods, if it has any, are no entities."""
     layouts, shares = zip(*LAYOUTS, strict=True)
-    return draw(random, random.choices(layouts, shares)[0])
+    return layouts.draw(random, random.choices(layouts, shares)[0])
 
 
-def itemised_bill(random: Random) -> tuple[Canvas, int]:
+def itemised_bill(random: Random) -> Drawn:
     """A receipt or an invoice whose goods are line items."""
-    return draw(random, random.choice(WITH_GOODS), itemised=True)
+    return layouts.draw(random, random.choice(WITH_GOODS), itemised=True)
 
 
-def render_set(root: str | Path, count: int, seed: int, page: Draw = bill) -> None:
-    """Write `count` pages below a folder or address. The index is written last; a set with an index is complete.
+def long_invoice(random: Random) -> list[Drawn]:
+    """An invoice of about 1 to 20 pages whose goods are line items; most have fewer than six."""
+    return layouts.draw_long_invoice(random, random.choice((1, 1, 2, 3, 5, 5, 8, 12, 20)))
+
+
+def render_set(root: str | Path, count: int, seed: int, draw: Draw = bill) -> None:
+    """Write `count` documents below a folder or address. The index is written last; a set with an index is complete.
 
     Args:
-        page: draws each page.
+        draw: draws each document.
 
     Raises:
         InputError: if `count` is below three, which cannot be split into train, dev and test.
     """
     if count < 3:
-        raise InputError(f"count is {count}, must be at least 3: one page each for train, dev and test")
+        raise InputError(f"count is {count}, must be at least 3: one document each for train, dev and test")
     keys = [f"{number:05}" for number in range(count)]
     for number, key in enumerate(keys):
-        # A page depends only on the seed and its number: a larger set starts with the pages of a smaller one.
-        image, annotation = render_page(Random(f"{seed}/{number}"), page)
-        png = io.BytesIO()
-        image.save(png, "PNG", compress_level=1)
-        shards.write_bytes(png.getvalue(), sources.join(root, "images"), f"{key}.png")
+        # A document depends only on the seed and its number: a larger set starts with the documents of a smaller one.
+        (first, *others), annotation = document(Random(f"{seed}/{number}"), draw)
+        picture = io.BytesIO()
+        if "words" in annotation:
+            first.save(picture, "PNG", compress_level=1)
+        else:
+            first.save(picture, "TIFF", save_all=True, append_images=others, compression="tiff_adobe_deflate")
+        name = f"{key}.png" if "words" in annotation else f"{key}.tiff"
+        shards.write_bytes(picture.getvalue(), sources.join(root, "images"), name)
         shards.write_bytes(json.dumps(annotation, indent=1).encode(), sources.join(root, "annotations"), f"{key}.json")
     shards.write_bytes(json.dumps(_splits(keys, Random(seed)), indent=1).encode(), str(root), "index.json")
 
 
-def render_page(random: Random, page: Draw = bill) -> tuple[Image.Image, dict[str, Any]]:
-    """One page and the content of its annotation file."""
-    canvas, height = page(random)
-    used = canvas.image.crop((0, 0, canvas.width, min(height, canvas.image.height)))
-    image, marks = scanned(used, canvas.marks, random)
-    words = [
-        {"text": mark.text, "box": mark.box, "tag": mark.tag, "line": mark.line}
-        | ({} if mark.group is None else {"group": mark.group})
-        for mark in marks
-    ]
-    kinds = {split_tag(mark.tag)[1] for mark in marks}
-    fields = {kind: value for kind, value in canvas.values.items() if kind in kinds}
-    return image, {"words": words, "fields": fields}
+def render_page(random: Random, page: Callable[[Random], Drawn] = bill) -> tuple[Image.Image, dict[str, Any]]:
+    """A document of one page, and the content of its annotation file."""
+    (image,), annotation = document(random, page)
+    return image, annotation
+
+
+def document(random: Random, draw: Draw) -> tuple[list[Image.Image], dict[str, Any]]:
+    """The pages of a document, and the content of its annotation file."""
+    drawn = draw(random)
+    pages = drawn if isinstance(drawn, list) else [drawn]
+    images: list[Image.Image] = []
+    annotated: list[dict[str, Any]] = []
+    kinds: set[str] = set()
+    for canvas, height in pages:
+        used = canvas.image.crop((0, 0, canvas.width, min(height, canvas.image.height)))
+        image, marks = scanned(used, canvas.marks, random)
+        words = [
+            {"text": mark.text, "box": mark.box, "tag": mark.tag, "line": mark.line}
+            | ({} if mark.group is None else {"group": mark.group})
+            for mark in marks
+        ]
+        images.append(image)
+        annotated.append({"width": image.width, "height": image.height, "words": words})
+        kinds |= {split_tag(mark.tag)[1] for mark in marks}
+    fields = {kind: value for kind, value in pages[0][0].values.items() if kind in kinds}
+    one = not isinstance(drawn, list)
+    return images, ({"words": annotated[0]["words"]} if one else {"pages": annotated}) | {"fields": fields}
 
 
 def _splits(keys: list[str], random: Random) -> dict[str, list[str]]:

@@ -69,6 +69,11 @@ class Sheet:
         self.printed |= {kind for _, kind in runs if kind}
         return runs
 
+    def printed_values(self) -> dict[str, str]:
+        """What the document states, by kind."""
+        values = self.bill.values
+        return {kind: self.canvas.letters(values[kind].replace("\n", " ")) for kind in sorted(self.printed)}
+
     def labelled(self, kind: str) -> list[Run]:
         """Label and value behind each other; few are one word."""
         label, (first, *others) = self.label(kind), self.value(kind)

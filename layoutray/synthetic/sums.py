@@ -10,11 +10,18 @@ _SHARES = {"subtotal": (0.7, 0.7), "discount": (0.5, 0.1), "shipping": (1.0, 0.0
 """Shares of pages that have an amount: if it is not nothing, and if it is."""
 
 
-def sums(column: Column, receipt: bool) -> None:
-    """Amounts below each other: what comes before the total, the total, and how it was paid."""
+def sums(column: Column, receipt: bool, checkable: bool = False) -> None:
+    """Amounts below each other: what comes before the total, the total, and how it was paid.
+
+    Args:
+        checkable: whether the subtotal and a rounding are always printed.
+    """
     sheet = column.sheet
     before = [kind for kind, share in _SHARES.items() if sheet.chance(share[sheet.bill.values[kind] in _NOTHING])]
-    rounds = sheet.chance(0.5 if sheet.bill.values["rounding"] not in _NOTHING else 0.08)
+    rounded = sheet.bill.values["rounding"] not in _NOTHING
+    rounds = sheet.chance(0.5 if rounded else 0.08)
+    if checkable:
+        before, rounds = ["subtotal", *(kind for kind in before if kind != "subtotal")], rounded
     rows = [*before, *(["rounding"] if rounds else []), "total"]
     after = ["paid", "change"] if sheet.chance(0.75 if receipt else 0.1) else []
     start = _start(column, receipt)

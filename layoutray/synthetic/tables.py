@@ -21,26 +21,42 @@ Table = Callable[[Column], None]
 
 def columns(column: Column) -> None:
     """A heading, and a row for each item, with columns in any order."""
+    table = _ruled_table(column)
+    _draw_heading(column, table)
+    for number in range(len(column.sheet.bill.order.items)):
+        _draw_item(column, table, number)
+    _close(column, dashed=table.ruled == "dashes")
+
+
+def columns_over_pages(column: Column, bottom: float, next_page: Callable[[], Column]) -> Column:
+    """As `columns`, on as many pages as the items need. Returns the column on the last page.
+
+    Each page has the columns of the first one. Most repeat the heading, and a half state the sum so far at the end of
+    a page, at the start of the next one, or at both. None of these is an entity.
+
+    Args:
+        bottom: of the pages, in pixels.
+        next_page: begins a page.
+    """
     sheet, order = column.sheet, column.sheet.bill.order
-    grid = _grid(column)
-    sparse = sheet.random.choice((0.0, 0.0, 0.5))
-    ruled = sheet.random.choice(("", "line", "dashes", "rows"))
-    _draw_row(
-        column, grid, ([_heading(sheet, "item")], "", [(one.heading, "") for one in grid.columns]), sheet.face.bold
-    )
-    if ruled:
-        column.rule(dashed=ruled == "dashes")
-    column.skip(0.3)
+    table = _ruled_table(column)
+    repeats = sheet.chance(0.8)
+    at_end, at_start = sheet.random.choice(((False, False), (False, False), (True, True), (True, False), (False, True)))
+    _draw_heading(column, table)
     for number, item in enumerate(order.items):
-        sheet.canvas.record = number
-        cells = [(one.texts[number], one.kind) for one in grid.columns]
-        _draw_row(column, grid, (grid.names[number], "item.name", cells), sheet.face)
-        if item.discount and "item.discount" not in grid.ends_of:
-            _discount(column, item, (grid.left, grid.ends_of["item.price"]))
-        if ruled == "rows":
-            column.rule()
-        column.skip(sparse)
-    _close(column, dashed=ruled == "dashes")
+        lines = len(table.grid.names[number]) + bool(item.discount) + at_end
+        if column.y + lines * sheet.face.leading > bottom:
+            sheet.canvas.record = None
+            if at_end:
+                _carried(column, table, number, "carried")
+            column = next_page()
+            if repeats:
+                _draw_heading(column, table)
+            if at_start:
+                _carried(column, table, number, "brought")
+        _draw_item(column, table, number)
+    _close(column, dashed=table.ruled == "dashes")
+    return column
 
 
 def names_above(column: Column) -> None:
@@ -124,6 +140,59 @@ class _Grid:
     def ends_of(self) -> dict[str, float]:
         """Right ends of the columns by entity type."""
         return {column.kind: end for column, end in zip(self.columns, self.ends, strict=True)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ruled:
+    """A table with lines.
+
+    Attributes:
+        heading: of the names.
+        ruled: what is between its parts: nothing, a line below the heading, dashes, or a line below each row.
+        sparse: lines left free below each row.
+    """
+
+    grid: _Grid
+    sparse: float
+    ruled: str
+    heading: str
+
+
+def _ruled_table(column: Column) -> _Ruled:
+    random, grid = column.sheet.random, _grid(column)
+    sparse = random.choice((0.0, 0.0, 0.5))
+    ruled = random.choice(("", "line", "dashes", "rows"))
+    return _Ruled(grid=grid, sparse=sparse, ruled=ruled, heading=_heading(column.sheet, "item"))
+
+
+def _draw_heading(column: Column, table: _Ruled) -> None:
+    texts = [(one.heading, "") for one in table.grid.columns]
+    _draw_row(column, table.grid, ([table.heading], "", texts), column.sheet.face.bold)
+    if table.ruled:
+        column.rule(dashed=table.ruled == "dashes")
+    column.skip(0.3)
+
+
+def _draw_item(column: Column, table: _Ruled, number: int) -> None:
+    sheet, grid = column.sheet, table.grid
+    item = sheet.bill.order.items[number]
+    sheet.canvas.record = number
+    cells = [(one.texts[number], one.kind) for one in grid.columns]
+    _draw_row(column, grid, (grid.names[number], "item.name", cells), sheet.face)
+    if item.discount and "item.discount" not in grid.ends_of:
+        _discount(column, item, (grid.left, grid.ends_of["item.price"]))
+    if table.ruled == "rows":
+        column.rule()
+    column.skip(table.sparse)
+
+
+def _carried(column: Column, table: _Ruled, number: int, name: str) -> None:
+    """The sum of the items before `number`, and the text `name` for it."""
+    order, grid = column.sheet.bill.order, table.grid
+    amount = order.written(sum(item.price - item.discount for item in order.items[:number]))
+    texts = [(amount if one.kind == "item.price" else "", "") for one in grid.columns]
+    _draw_row(column, grid, ([column.sheet.words(name)], "", texts), column.sheet.face)
+    column.skip(table.sparse)
 
 
 def _grid(column: Column) -> _Grid:

@@ -76,7 +76,7 @@ def test_a_price_in_the_wrong_record_costs_fields_that_are_right_without_groups(
 
 def test_values_of_documents_are_compared_by_their_normal_forms() -> None:
     one = page(("tea", "2.00"), ("milk", "1.00"))
-    answered = {"a": find_records(one, entities(one), SCHEMA), "b": ()}
+    answered = {"a": find_records([one], [entities(one)], SCHEMA), "b": ()}
     row = {row: ("items", row) for row in (1, 2)}
     expected = {
         "a": {

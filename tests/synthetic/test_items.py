@@ -120,7 +120,7 @@ def test_records_found_by_place_are_those_of_the_truth() -> None:
         page = read_back(annotation["words"], image.width, image.height)
         entities = Entities().entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
         found, true = (
-            {tuple(sorted(field.words for field in record.fields)) for record in group(page, entities, schema)}
+            {tuple(sorted(field.words for field in record.fields)) for record in group([page], [entities], schema)}
             for group in (find_records, true_records)
         )
         assert found == true, seed

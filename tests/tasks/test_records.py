@@ -54,7 +54,9 @@ def entities(one: Page) -> tuple[Entity, ...]:
 def found(cells: Sequence[Cell], *, degrees: float = 0.0) -> list[str]:
     """The contents of each record, in the order of the recipe."""
     one = page(cells, degrees=degrees)
-    return ["|".join(entity.content for entity in record.fields) for record in find_records(one, entities(one), ITEMS)]
+    return [
+        "|".join(entity.content for entity in record.fields) for record in find_records([one], [entities(one)], ITEMS)
+    ]
 
 
 def table(rows: int, step: float = 30) -> list[Cell]:
@@ -111,11 +113,11 @@ def test_a_wrapped_name_is_in_the_row_of_its_first_line() -> None:
     one = page([("price", "4.00", 500, 50), ("name", "tea", 0, 50), ("price", "1.00", 500, 110), ("name", "x", 0, 110)])
     first, second = one.words[1], Word(text="of mint", box=Box(0.125, 0.085, 0.2, 0.105), line=9, tag="I-name")
     wrapped = replace(one, words=(one.words[0], first, second, *one.words[2:]))
-    assert [record.fields[0].content for record in find_records(wrapped, entities(wrapped), ITEMS)] == [
+    assert [record.fields[0].content for record in find_records([wrapped], [entities(wrapped)], ITEMS)] == [
         "tea of mint",
         "x",
     ]
-    assert [len(record.fields) for record in find_records(wrapped, entities(wrapped), ITEMS)] == [2, 2]
+    assert [len(record.fields) for record in find_records([wrapped], [entities(wrapped)], ITEMS)] == [2, 2]
 
 
 def test_records_that_stand_side_by_side_are_divided() -> None:
@@ -139,7 +141,7 @@ def test_without_the_key_the_next_field_of_the_recipe_begins_records() -> None:
 def test_a_record_has_page_row_and_lowest_confidence_and_other_entities_are_in_none() -> None:
     one = page([*table(2), ("total", "9.00", 500, 300)])
     tags, confidences = [word.tag for word in one.words], [0.9, 0.8, 0.8, 0.7, *[0.6] * (len(one.words) - 4)]
-    records = find_records(one, Entities().entities_from_tags(one, tags, confidences), ITEMS)
+    records = find_records([one], [Entities().entities_from_tags(one, tags, confidences)], ITEMS)
     assert [(record.name, record.page_number, record.row) for record in records] == [("items", 3, 1), ("items", 3, 2)]
     assert records[0].confidence == pytest.approx(0.7)
     assert all(entity.type != "total" for record in records for entity in record.fields)
@@ -148,13 +150,13 @@ def test_a_record_has_page_row_and_lowest_confidence_and_other_entities_are_in_n
 
 def test_no_entities_and_no_schema_give_no_records() -> None:
     one = page(table(2))
-    assert find_records(one, (), ITEMS) == ()
-    assert find_records(one, entities(one), {}) == ()
+    assert find_records([one], [()], ITEMS) == ()
+    assert find_records([one], [entities(one)], {}) == ()
 
 
 def test_true_records_follow_the_groups_of_the_annotation() -> None:
     one = page(table(2), groups=[7, 7, 7, 5, 7, None])
-    assert [[entity.content for entity in record.fields] for record in true_records(one, entities(one), ITEMS)] == [
+    assert [[entity.content for entity in record.fields] for record in true_records([one], [entities(one)], ITEMS)] == [
         ["thing no0", "thing no1", "0x", "0.00"],
         ["1.00"],
         ["1x"],
@@ -164,7 +166,7 @@ def test_true_records_follow_the_groups_of_the_annotation() -> None:
 def test_an_entity_with_words_of_two_groups_is_in_that_of_its_first_word() -> None:
     one = page([("name", "tea", 0, 50), ("name", "milk", 0, 80)], groups=[1, 2])
     joined = replace(one, words=(one.words[0], Word(text="x", box=one.words[1].box, tag="I-name", group=2)))
-    (record,) = true_records(joined, entities(joined), ITEMS)
+    (record,) = true_records([joined], [entities(joined)], ITEMS)
     assert record.fields[0].content == "tea x"
 
 
