@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     everything = [one for of_group in groups.values() for one in of_group]
     rows.append(_row("all", everything))
     columns = ("pages", "invoices", "record F1", "items right", "of them said to add up", "a wrong amount is noticed")
-    terminal.show_table(f"Line items of {options.pages}, split {" and ".join(options.split)}", columns, rows)
+    terminal.show_table(f"Line items of {options.pages}, {', '.join(options.split)}", columns, rows)
     sys.stdout.write(json.dumps([asdict(one) for one in everything]) + "\n")
     return 0
 
