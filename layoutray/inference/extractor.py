@@ -17,6 +17,7 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.document.answers import Answer, Entity, FieldAnswer, PageAnswer
 from layoutray.document.field_type import FieldType
+from layoutray.document.form_answers import form_entities, left_to_model
 from layoutray.document.record_type import RecordType
 from layoutray.document.tags import kind_of
 from layoutray.document.word_graph import FindNeighbours
@@ -87,6 +88,16 @@ class Tagging:
     def records(self) -> Mapping[str, RecordType]:
         """The records that the model answers, by name; empty when its recipe names none."""
         return records_of(self.task)
+
+    def left_to_model(self, pages: Iterable[Page]) -> list[Page]:
+        """The pages, without the words of those of which form fields state all that is to be answered."""
+        return [page if self.records else left_to_model(page, self.fields) for page in pages]
+
+    def with_form_fields(
+        self, pages: Sequence[Page], entities: Iterable[tuple[Entity, ...]]
+    ) -> list[tuple[Entity, ...]]:
+        """Entities of each page: those of its form fields, then `entities`, which the model has found."""
+        return [form_entities(page, self.fields) + found for page, found in zip(pages, entities, strict=True)]
 
     def windows(self, pages: Iterable[Page]) -> list[list[Example]]:
         """The windows of each page."""
@@ -178,8 +189,10 @@ class Extractor:
 
     def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
         """Entities of each page, in the order of `pages`; windows of different pages share forward passes."""
-        windows = self.tagging.windows(pages)
-        return self.tagging.entities(pages, windows, self.probabilities(windows))
+        unread = self.tagging.left_to_model(pages)
+        windows = self.tagging.windows(unread)
+        found = self.tagging.entities(unread, windows, self.probabilities(windows))
+        return self.tagging.with_form_fields(pages, found)
 
     def answers(self, pages: Sequence[Page]) -> list[Answer]:
         """One answer per page, in the order of `pages`."""

@@ -28,7 +28,7 @@ from layoutray.ocr.settings import Recognition
 _POINTS_PER_INCH = 72
 _RESOLUTION = 1_000_000  # PDFium maps to integers; a millionth of a page is finer than any pixel
 _DIGITS = 6  # of a box; PDFium's coordinates are not more exact
-_NOT_SHOWN = pdfium_c.FPDF_ANNOT_FLAG_HIDDEN | pdfium_c.FPDF_ANNOT_FLAG_NOVIEW
+NOT_SHOWN = pdfium_c.FPDF_ANNOT_FLAG_HIDDEN | pdfium_c.FPDF_ANNOT_FLAG_NOVIEW
 _DRAWN_BY_VIEWERS = (pdfium_c.FPDF_ANNOT_WIDGET, pdfium_c.FPDF_ANNOT_FREETEXT)
 _WITHOUT_TEXT = (pdfium_c.FPDF_ANNOT_LINK, pdfium_c.FPDF_ANNOT_POPUP)
 _OBJECT_STREAM = re.compile(rb"/ObjStm\b[^>]*>>\s*stream\r?\n")
@@ -212,7 +212,7 @@ def _annotations(page: pdfium.PdfPage) -> Iterator[tuple[int, bool, Sides]]:
     for index in range(pdfium_c.FPDFPage_GetAnnotCount(page)):
         annotation = pdfium_c.FPDFPage_GetAnnot(page, index)
         kind = pdfium_c.FPDFAnnot_GetSubtype(annotation)
-        shown = not pdfium_c.FPDFAnnot_GetFlags(annotation) & _NOT_SHOWN
+        shown = not pdfium_c.FPDFAnnot_GetFlags(annotation) & NOT_SHOWN
         pdfium_c.FPDFAnnot_GetRect(annotation, rectangle)
         pdfium_c.FPDFPage_CloseAnnot(annotation)
         yield kind, shown, (rectangle.left, rectangle.bottom, rectangle.right, rectangle.top)

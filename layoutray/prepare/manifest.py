@@ -65,6 +65,7 @@ class Manifest:
         settings: the recipe.
         settings_hash: see `plan.settings_hash`.
         truth: of labelled data, counts of the labels that were checked; see `TruthCheck.counts`.
+        forms: of fillable PDF files, counts of their form fields; see `FormCheck.counts`.
         version: version of layoutray.
         run: the latest run.
     """
@@ -91,6 +92,7 @@ class Manifest:
     version: str
     run: IngestRun
     truth: dict[str, Any] = field(default_factory=dict[str, Any])
+    forms: dict[str, int] = field(default_factory=dict[str, int])
 
     @classmethod
     def read(cls, folder: str) -> Self:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from layoutray.document import Box, Document, Field, Page, Provenance, Word
 from layoutray.document.answers import Answer, DocumentFields, Entity, Region
+from layoutray.document.form_field import FormField
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import ANSWERS, DEAD_LETTERS, DOCUMENTS, FIELDS, PAGES
 
@@ -41,8 +42,8 @@ def pages_table(pages: Iterable[Page], page_ids: Iterable[str]) -> pa.Table:
     columns: dict[str, list[Any]] = {"page_id": list(page_ids)}
     columns |= {column: [getattr(page, name) for page in rows] for name, column in _PAGE.items()}
     columns |= {column: [getattr(page.provenance, name) for page in rows] for name, column in _PROVENANCE.items()}
-    boxes = ([word.box for word in page.words] for page in rows)
-    columns["boxes"] = [[(box.x0, box.y0, box.x1, box.y1) for box in of_page] for of_page in boxes]
+    columns["boxes"] = [[_sides(word.box) for word in page.words] for page in rows]
+    columns["form_fields"] = [[*map(_form_field_row, page.form_fields)] or None for page in rows]
     for name, column in (_WORD | _OPTIONAL).items():
         columns[column] = [[getattr(word, name) for word in page.words] for page in rows]
     for column in _OPTIONAL.values():
@@ -51,7 +52,7 @@ def pages_table(pages: Iterable[Page], page_ids: Iterable[str]) -> pa.Table:
 
 
 def pages_of(table: pa.Table) -> Iterator[Page]:
-    """The pages of PAGES rows, in row order. Rows of earlier versions have no column `groups`."""
+    """The pages of PAGES rows, in row order. Rows of earlier versions have no columns `groups` and `form_fields`."""
     boxes, offsets = boxes_of(table)
     all_boxes = list(starmap(Box, boxes.astype(float).tolist()))
     rows = table.drop_columns("boxes").to_pylist()
@@ -65,7 +66,14 @@ def pages_of(table: pa.Table) -> Iterator[Page]:
         )
         provenance = Provenance(**{name: row[column] for name, column in _PROVENANCE.items()})
         plain = {name: row[column] for name, column in _PAGE.items()}
-        yield Page(**plain, words=tuple(words), provenance=provenance)
+        form_fields = tuple(map(form_field_of, row.get("form_fields") or ()))
+        yield Page(**plain, words=tuple(words), provenance=provenance, form_fields=form_fields)
+
+
+def form_field_of(row: Mapping[str, Any]) -> FormField:
+    """A form field in a PAGES row."""
+    values: dict[str, Any] = {**row, "box": row["box"] and Box(*row["box"])}
+    return FormField(**values)
 
 
 def boxes_of(table: pa.Table) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -126,8 +134,16 @@ def fields_table(documents: Iterable[DocumentFields]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=FIELDS)
 
 
-_ENTITY_COLUMNS = ("type", "content", "confidence", "reading_confidence", "sum_of_rows")
-_FIELD_COLUMNS = ("name", "value", "content", "confidence", "score", "known_value", "accepted")
+_ENTITY_COLUMNS = ("type", "content", "confidence", "reading_confidence", "sum_of_rows", "form_field", "drawn")
+_FIELD_COLUMNS = ("name", "value", "content", "confidence", "score", "known_value", "accepted", "form_field", "drawn")
+
+
+def _form_field_row(field: FormField) -> dict[str, Any]:
+    return {**asdict(field), "box": field.box and _sides(field.box)}
+
+
+def _sides(box: Box) -> tuple[float, float, float, float]:
+    return box.x0, box.y0, box.x1, box.y1
 
 
 def _answer_rows(answer: Answer) -> Iterator[dict[str, Any]]:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from layoutray.cli.shared import terminal
 from layoutray.errors import LayoutrayError
+from layoutray.prepare.form_check import FormCheck
 from layoutray.prepare.manifest import Manifest
 from layoutray.store import sources
 from layoutray.store.data_set import TRUTH_LIST, TRUTH_SHEET
@@ -54,6 +55,15 @@ def show_truth(check: "TruthCheck", out: str) -> None:
         terminal.show_table("Labels to look at first", ("label", "document", "page", "why"), rows)
     sheet = f"look at {sources.join(out, TRUTH_SHEET)}; " if check.has_sheet else ""
     terminal.say(f"{sheet}all that are suspicious or were not found: {sources.join(out, TRUTH_LIST)}")
+
+
+def show_forms(check: FormCheck) -> None:
+    """Say how many form fields there are, and which state another value than the page shows; not what they say."""
+    said = f"{check.fields} form fields, {check.filled} filled"
+    terminal.say(f"{said}; {check.differing} state another value than the page shows" if check.differing else said)
+    if check.first:
+        rows = [(one.field.name, sources.name(one.source), one.page) for one in check.first]
+        terminal.show_table("Form fields to look at first", ("form field", "document", "page"), rows)
 
 
 def check_dead_rate(manifest: Manifest, limit: float | None, out: str) -> None:

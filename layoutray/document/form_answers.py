@@ -1,0 +1,80 @@
+"""Answers from the fields of a fillable PDF file, without a model."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import replace
+
+from layoutray.document.answers import Entity, Region
+from layoutray.document.field_type import FieldType
+from layoutray.document.form_field import FormField
+from layoutray.document.normal_form import normal_form
+from layoutray.document.page import Page
+
+_NOTATIONS = (FieldType(type="amount"), FieldType(type="date"), FieldType(type="date", month_first=True))
+_SEPARATORS = re.compile(r"^\((?=\d+\) ?\d)|(?<=\d)[-) ]+(?=\d)")
+"""Marks that a viewer puts into a number of digits, such as that of a telephone."""
+_CONFIDENCE = 0.5
+"""Of a value of which the page shows another one."""
+
+
+def is_drawn(field: FormField) -> bool:
+    """Whether the page shows what a form field states, as the same letters or in another notation of number or date."""
+    if field.on is not None or field.drawn is None:
+        return field.drawn is None
+    if field.kind == "choice":  # a list also shows what is not chosen
+        return all(f" {_plain(label)} " in f" {_plain(field.drawn)} " for label in field.value.splitlines())
+    value, drawn = _plain(field.value), _plain(field.drawn)
+    if _letters(value) in (_letters(drawn), _letters(_SEPARATORS.sub("", drawn))):
+        return True
+    forms = ((normal_form(value, notation), normal_form(drawn, notation)) for notation in _NOTATIONS)
+    return any(stated and stated == shown for stated, shown in forms)
+
+
+def as_drawn(field: FormField) -> str:
+    """The value of a form field for which `is_drawn` is true, in the notation that the page shows."""
+    return (
+        field.drawn
+        if field.drawn and _letters(field.drawn) != _letters(field.value) and field.kind == "text"
+        else field.value
+    )
+
+
+def form_entities(page: Page, schema: Mapping[str, FieldType]) -> tuple[Entity, ...]:
+    """The values that form fields state for the fields of `schema` that name them.
+
+    Empty fields, boxes that are off, and values that are none of the field's type state nothing.
+    """
+    return tuple(
+        _entity(page, name, field)
+        for name, kind in schema.items()
+        for field in page.form_fields
+        if field.name in kind.form_fields and field.on is not False and normal_form(field.value, kind)
+    )
+
+
+def left_to_model(page: Page, schema: Mapping[str, FieldType]) -> Page:
+    """The page as a model reads it: without words if form fields state values of all fields of `schema`."""
+    stated = {entity.type for entity in form_entities(page, schema)}
+    return replace(page, words=()) if schema and stated == set(schema) else page
+
+
+def _entity(page: Page, name: str, field: FormField) -> Entity:
+    drawn = None if is_drawn(field) else field.drawn
+    return Entity(
+        type=name,
+        content=" ".join(field.value.split()),
+        confidence=1.0 if drawn is None else _CONFIDENCE,
+        bounding_regions=(Region(page.number, field.box.polygon(page.width, page.height)),) if field.box else (),
+        words=(),
+        form_field=field.name,
+        drawn=drawn,
+    )
+
+
+def _letters(text: str) -> str:
+    return _plain(text).replace(" ", "")
+
+
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).split())
