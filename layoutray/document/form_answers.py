@@ -23,7 +23,7 @@ def is_drawn(field: FormField) -> bool:
     if field.on is not None or field.drawn is None:
         return field.drawn is None
     if field.kind == "choice":  # a list also shows what is not chosen
-        return all(f" {_plain(label)} " in f" {_plain(field.drawn)} " for label in field.value.splitlines())
+        return all(f" {_plain(label)} " in f" {_plain(field.drawn)} " for label in field.values)
     value, drawn = _plain(field.value), _plain(field.drawn)
     if _letters(value) in (_letters(drawn), _letters(_SEPARATORS.sub("", drawn))):
         return True
@@ -31,13 +31,11 @@ def is_drawn(field: FormField) -> bool:
     return any(stated and stated == shown for stated, shown in forms)
 
 
-def as_drawn(field: FormField) -> str:
-    """The value of a form field for which `is_drawn` is true, in the notation that the page shows."""
-    return (
-        field.drawn
-        if field.drawn and _letters(field.drawn) != _letters(field.value) and field.kind == "text"
-        else field.value
-    )
+def values_as_drawn(field: FormField) -> tuple[str, ...]:
+    """The values of a form field for which `is_drawn` is true, in the notation that the page shows."""
+    if field.kind == "text" and field.drawn and _letters(field.drawn) != _letters(field.value):
+        return (field.drawn,)
+    return field.values
 
 
 def form_entities(page: Page, schema: Mapping[str, FieldType]) -> tuple[Entity, ...]:
@@ -46,10 +44,12 @@ def form_entities(page: Page, schema: Mapping[str, FieldType]) -> tuple[Entity, 
     Empty fields, boxes that are off, and values that are none of the field's type state nothing.
     """
     return tuple(
-        _entity(page, name, field)
+        _entity(page, name, field, value)
         for name, kind in schema.items()
         for field in page.form_fields
-        if field.name in kind.form_fields and field.on is not False and normal_form(field.value, kind)
+        if field.name in kind.form_fields
+        for value in field.values
+        if normal_form(value, kind)
     )
 
 
@@ -59,11 +59,11 @@ def left_to_model(page: Page, schema: Mapping[str, FieldType]) -> Page:
     return replace(page, words=()) if schema and stated == set(schema) else page
 
 
-def _entity(page: Page, name: str, field: FormField) -> Entity:
+def _entity(page: Page, name: str, field: FormField, value: str) -> Entity:
     drawn = None if is_drawn(field) else field.drawn
     return Entity(
         type=name,
-        content=" ".join(field.value.split()),
+        content=value,
         confidence=1.0 if drawn is None else _CONFIDENCE,
         bounding_regions=(Region(page.number, field.box.polygon(page.width, page.height)),) if field.box else (),
         words=(),

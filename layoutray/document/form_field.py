@@ -26,3 +26,9 @@ class FormField:
     on: bool | None
     drawn: str | None
     box: Box | None
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values that it states, each in one line: the text, or each chosen label; none of a box that is off."""
+        lines = self.value.splitlines() if self.kind == "choice" else [self.value]
+        return tuple(" ".join(line.split()) for line in lines if self.on is not False and line.strip())

@@ -12,7 +12,7 @@ import pypdfium2.raw as pdfium_c
 from layoutray.document import Box, Word
 from layoutray.document.form_field import FormField
 from layoutray.ocr import calls, characters, text_words
-from layoutray.ocr.pdf import NOT_SHOWN, PdfFile, PdfPage, Sides, box_mapping
+from layoutray.ocr.pdf import MOST_FIELDS, NOT_SHOWN, PdfFile, PdfPage, Sides, box_mapping
 
 _Kind = Literal["text", "choice", "check", "radio", "signature"]
 _KINDS: dict[int, _Kind] = {
@@ -55,6 +55,8 @@ def read(document: PdfFile, page: PdfPage, words: Sequence[Word]) -> FormFields:
     """
     if not document.formenv:
         return FormFields()
+    if not page.shown.formenv:
+        return FormFields(told=f"; its form fields are not read: it has more than {MOST_FIELDS} annotations")
     widgets, unread = _widgets(document.formenv, page)
     if not widgets:
         return FormFields(told="; the fields of its XFA form are not read" if document.get_formtype() in _XFA else "")

@@ -28,6 +28,8 @@ from layoutray.ocr.settings import Recognition
 _POINTS_PER_INCH = 72
 _RESOLUTION = 1_000_000  # PDFium maps to integers; a millionth of a page is finer than any pixel
 _DIGITS = 6  # of a box; PDFium's coordinates are not more exact
+MOST_FIELDS = 5000
+"""Annotations of a page whose form fields are read."""
 NOT_SHOWN = pdfium_c.FPDF_ANNOT_FLAG_HIDDEN | pdfium_c.FPDF_ANNOT_FLAG_NOVIEW
 _DRAWN_BY_VIEWERS = (pdfium_c.FPDF_ANNOT_WIDGET, pdfium_c.FPDF_ANNOT_FREETEXT)
 _WITHOUT_TEXT = (pdfium_c.FPDF_ANNOT_LINK, pdfium_c.FPDF_ANNOT_POPUP)
@@ -47,6 +49,16 @@ class PdfFile(pdfium.PdfDocument):
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
         self.has_units, self.has_layers = _mentions(data)
+
+    def get_page(self, index: int) -> pdfium.PdfPage:
+        """As `PdfDocument`, but a page with very many annotations is no part of the form: that takes quadratic time."""
+        form, self.formenv = self.formenv, None
+        page = super().get_page(index)
+        self.formenv = form
+        if form and pdfium_c.FPDFPage_GetAnnotCount(page) <= MOST_FIELDS:
+            page.formenv = form
+            pdfium_c.FORM_OnAfterLoadPage(page, form)
+        return page
 
 
 @contextmanager

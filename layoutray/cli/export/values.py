@@ -9,7 +9,7 @@ from layoutray import config
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.options import option
 from layoutray.document.field_type import FieldType
-from layoutray.document.form_answers import as_drawn, is_drawn
+from layoutray.document.form_answers import is_drawn, values_as_drawn
 from layoutray.errors import InputError
 from layoutray.formats.spreadsheet import csv_file
 from layoutray.prepare.form_check import FoundField, form_fields
@@ -57,11 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         (one, name)
         for one in found
         for name in ([one.field.name] if names is None else names.get(one.field.name, ()))
-        if one.field.value and one.field.on is not False and (names or one.field.kind in _WITH_TEXT)
+        if one.field.values and (names or one.field.kind in _WITH_TEXT)
     ]
     shown = [(one, name) for one, name in stated if is_drawn(one.field)]
     root = Manifest.read(folder).source
-    rows = {(_file(one, root, chosen.suffix), name, " ".join(as_drawn(one.field).split())) for one, name in shown}
+    rows = {(_file(one, root, chosen.suffix), name, text) for one, name in shown for text in values_as_drawn(one.field)}
     shards.write_file(csv_file([("file", "field", "value"), *sorted(rows)]), out)
     terminal.say(f"{len(rows)} values of {len({file for file, *_ in rows})} files: {chosen.out}")
     if len(shown) < len(stated):
