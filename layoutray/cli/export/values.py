@@ -1,8 +1,10 @@
 """`layoutray export values`: what the form fields of fillable PDF files state, as a table for `ingest-values`."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 from layoutray import config
@@ -13,7 +15,6 @@ from layoutray.document.form_answers import is_drawn, values_as_drawn
 from layoutray.errors import InputError
 from layoutray.formats.spreadsheet import csv_file
 from layoutray.prepare.form_check import FoundField, form_fields
-from layoutray.prepare.manifest import Manifest
 from layoutray.store import shards, sources
 from layoutray.store.answer_set import pages_folder
 from layoutray.store.data_set import DataSet
@@ -47,26 +48,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out, folder = sources.absolute(chosen.out), pages_folder(chosen.pages)
     if sources.exists(out):
         raise InputError(f"{chosen.out} exists; give another file, or delete it")
+    if not re.fullmatch(r"(\.\w+)?", chosen.suffix):
+        raise InputError(f"--suffix is {chosen.suffix!r}; it must be an ending such as .png")
     names = _names(chosen.fields) if chosen.fields else None
     found = list(form_fields(DataSet(folder)))
     if not found:
         raise InputError(f"no page of {chosen.pages} has a form field; ingest fillable PDF files")
-    if names:
+    if names is not None:
         _check_names(names, {one.field.name for one in found})
-    stated = [
-        (one, name)
-        for one in found
-        for name in ([one.field.name] if names is None else names.get(one.field.name, ()))
-        if one.field.values and (names or one.field.kind in _WITH_TEXT)
-    ]
-    shown = [(one, name) for one, name in stated if is_drawn(one.field)]
-    root = Manifest.read(folder).source
-    rows = {(_file(one, root, chosen.suffix), name, text) for one, name in shown for text in values_as_drawn(one.field)}
-    shards.write_file(csv_file([("file", "field", "value"), *sorted(rows)]), out)
+    else:
+        names = {one.field.name: [one.field.name] for one in found if one.field.kind in _WITH_TEXT}
+    stated = [one for one in found if one.field.name in names and one.field.values]
+    shown = [one for one in stated if is_drawn(one.field)]
+    rows = sorted({*_rows(shown, names, chosen.suffix, _depth(found))})
+    shards.write_file(csv_file([("file", "field", "value"), *rows]), out)
     terminal.say(f"{len(rows)} values of {len({file for file, *_ in rows})} files: {chosen.out}")
-    if len(shown) < len(stated):
-        terminal.say(f"{len(stated) - len(shown)} values are left out, as the page shows another value or none")
+    if differing := len(stated) - len(shown):
+        terminal.say(f"{differing} form fields are left out, as the page shows another value or none")
     return 0
+
+
+def _rows(
+    found: Sequence[FoundField], names: Mapping[str, Sequence[str]], suffix: str, depth: int
+) -> Iterator[tuple[str, str, str]]:
+    """File, field and value. A file is named without the first `depth` parts of its path.
+
+    Args:
+        suffix: other ending of the files, or empty.
+    """
+    for one in found:
+        path = PurePosixPath(*one.source.split("/")[depth:])
+        file = str(path.with_suffix(suffix) if suffix else path)
+        for name in names.get(one.field.name, ()):
+            yield from ((file, name, value) for value in values_as_drawn(one.field))
+
+
+def _depth(found: Sequence[FoundField]) -> int:
+    """Parts of the path of the folder that has all files."""
+    folders = (one.source.split("/")[:-1] for one in found)
+    return len([*takewhile(lambda parts: len({*parts}) == 1, zip(*folders, strict=False))])
 
 
 def _names(file: str) -> dict[str, list[str]]:
@@ -90,10 +110,3 @@ def _check_names(names: Mapping[str, object], known: set[str]) -> None:
         near = get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known)[:10])}"
         raise InputError(f"no page has the form field {name!r}; {hint}")
-
-
-def _file(found: FoundField, root: str, suffix: str) -> str:
-    """The name of a file below the folder `root`, with another ending if `suffix` is one."""
-    below = found.source.removeprefix(root.rstrip("/") + "/")
-    name = sources.name(found.source) if below == found.source else below
-    return str(PurePosixPath(name).with_suffix(suffix)) if suffix else name
