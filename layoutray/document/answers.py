@@ -124,10 +124,13 @@ class FieldAnswer:
     @property
     def reason(self) -> str | None:
         """Why this is the value, if not a model has found it."""
-        if self.form_field is None:
-            return None
-        shown = {None: "", "": ", but the page shows nothing"}.get(self.drawn, f", but the page shows {self.drawn!r}")
-        return f"the form field {self.form_field!r} of the PDF file states it{shown}"
+        return None if self.form_field is None else form_reason(self.form_field, self.drawn)
+
+
+def form_reason(form_field: str, drawn: str | None) -> str:
+    """Why a value is that of a form field, and what the page shows; see `Entity`."""
+    shown = "" if drawn is None else f", but the page shows {repr(drawn) if drawn else 'nothing'}"
+    return f"the form field {form_field!r} of the PDF file states it{shown}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
