@@ -88,20 +88,15 @@ def ingest(
 
     from layoutray.cli.shared.progress import ProgressDisplay
     from layoutray.cluster import ingest as on_ray
-    from layoutray.prepare.form_check import check_forms
-    from layoutray.store.data_set import DataSet
     from layoutray.store.output_lock import working_on
 
     with working_on(folder), ProgressDisplay() as progress:
         manifest = on_ray.ingest(root, folder, loaded, limit=limit, workers=workers, progress=progress)
-        check, forms = _check_truth(folder), check_forms(DataSet(folder)) if manifest.rows else None
-        if check or forms:
-            counts = {"truth": check, "forms": forms}
-            manifest = replace(manifest, **{name: one.counts() for name, one in counts.items() if one})
+        check = _check_truth(folder)
+        if check:
+            manifest = replace(manifest, truth=check.counts())
             manifest.write(folder)
     ingest_summary.show(manifest, str(out))
-    if forms:
-        ingest_summary.show_forms(forms)
     if check:
         ingest_summary.show_truth(check, str(out))
     ingest_summary.check_dead_rate(manifest, max_dead_rate, str(out))

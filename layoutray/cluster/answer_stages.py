@@ -126,7 +126,7 @@ class _ReadPages:
     def __call__(self, batch: _Batch) -> _Batch:
         shard, start, rows, name = (batch[column][0] for column in ("shard", "start", "rows", "name"))
         pages = list(codec.pages_of(shards.read_rows(str(shard), int(start), int(rows))))
-        return _row(_Work(str(name), pages, self._tagging.windows(self._tagging.left_to_model(pages))))
+        return _row(_Work(str(name), pages, self._tagging.windows(pages)))
 
 
 class _RunModel:
@@ -146,8 +146,7 @@ class _WriteAnswers:
     def __call__(self, batch: _Batch) -> _Batch:
         work: _Work = batch["work"][0]
         tagging, identity = self._answerer.tagging, self._answerer.identity
-        found = tagging.entities(tagging.left_to_model(work.pages), work.windows, work.probabilities)
-        entities = tagging.with_form_fields(work.pages, found)
+        entities = tagging.entities(work.pages, work.windows, work.probabilities)
         answers = page_answers(work.pages, entities, tagging.records, identity.model_id, identity.model_version)
         self._answerer.write(answers, work.name)
         return {"rows": np.array([len(answers)])}

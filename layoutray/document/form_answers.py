@@ -1,14 +1,13 @@
 """Answers from the fields of a fillable PDF file, without a model."""
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 
 from layoutray.document.answers import Entity, Region
 from layoutray.document.field_type import FieldType
 from layoutray.document.form_field import FormField
-from layoutray.document.normal_form import normal_form
+from layoutray.document.normal_form import normal_form, plain
 from layoutray.document.page import Page
 
 _NOTATIONS = (FieldType(type="amount"), FieldType(type="date"), FieldType(type="date", month_first=True))
@@ -23,11 +22,10 @@ def is_drawn(field: FormField) -> bool:
     if field.on is not None or field.drawn is None:
         return field.drawn is None
     if field.kind == "choice":  # a list also shows what is not chosen
-        return all(f" {_plain(label)} " in f" {_plain(field.drawn)} " for label in field.values)
-    value, drawn = _plain(field.value), _plain(field.drawn)
-    if _letters(value) in (_letters(drawn), _letters(_SEPARATORS.sub("", drawn))):
+        return all(f" {plain(label)} " in f" {plain(field.drawn)} " for label in field.values)
+    if _letters(field.value) in (_letters(field.drawn), _letters(_SEPARATORS.sub("", field.drawn))):
         return True
-    forms = ((normal_form(value, notation), normal_form(drawn, notation)) for notation in _NOTATIONS)
+    forms = ((normal_form(field.value, one), normal_form(field.drawn, one)) for one in _NOTATIONS)
     return any(stated and stated == shown for stated, shown in forms)
 
 
@@ -44,7 +42,15 @@ def form_entities(page: Page, schema: Mapping[str, FieldType]) -> tuple[Entity, 
     Empty fields, boxes that are off, and values that are none of the field's type state nothing.
     """
     return tuple(
-        _entity(page, name, field, value)
+        Entity(
+            type=name,
+            content=value,
+            confidence=1.0 if is_drawn(field) else _CONFIDENCE,
+            bounding_regions=(Region(page.number, field.box.polygon(page.width, page.height)),) if field.box else (),
+            words=(),
+            form_field=field.name,
+            drawn=None if is_drawn(field) else field.drawn,
+        )
         for name, kind in schema.items()
         for field in page.form_fields
         if field.name in kind.form_fields
@@ -59,22 +65,5 @@ def left_to_model(page: Page, schema: Mapping[str, FieldType]) -> Page:
     return replace(page, words=()) if schema and stated == set(schema) else page
 
 
-def _entity(page: Page, name: str, field: FormField, value: str) -> Entity:
-    drawn = None if is_drawn(field) else field.drawn
-    return Entity(
-        type=name,
-        content=value,
-        confidence=1.0 if drawn is None else _CONFIDENCE,
-        bounding_regions=(Region(page.number, field.box.polygon(page.width, page.height)),) if field.box else (),
-        words=(),
-        form_field=field.name,
-        drawn=drawn,
-    )
-
-
 def _letters(text: str) -> str:
-    return _plain(text).replace(" ", "")
-
-
-def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).split())
+    return plain(text).replace(" ", "")

@@ -5,6 +5,8 @@ from typing import Literal
 
 from layoutray.document.geometry import Box
 
+Kind = Literal["text", "choice", "check", "radio", "signature"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormField:
@@ -21,7 +23,7 @@ class FormField:
     """
 
     name: str
-    kind: Literal["text", "choice", "check", "radio", "signature"]
+    kind: Kind
     value: str
     on: bool | None
     drawn: str | None

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -42,7 +42,7 @@ class Predictions:
         The model runs again only for pages that `windows` lacks, for example because their annotation is invalid.
         """
         kept = [self.windows.get((page.doc_id, page.number)) for page in pages]
-        missing = [replace(page, form_fields=()) for page, one in zip(pages, kept, strict=True) if one is None]
+        missing = [page for page, windows in zip(pages, kept, strict=True) if windows is None]
         device = world.single_process().device
         extracted = iter(Extractor(self.loaded, self.loaded.recipe.name, device).extract(missing) if missing else ())
         task, labels = word_tagger(self.loaded), self.loaded.labels

@@ -89,20 +89,10 @@ class Tagging:
         """The records that the model answers, by name; empty when its recipe names none."""
         return records_of(self.task)
 
-    def left_to_model(self, pages: Iterable[Page]) -> list[Page]:
-        """The pages, without the words of those of which form fields state all that is to be answered."""
-        return [page if self.records else left_to_model(page, self.fields) for page in pages]
-
-    def with_form_fields(
-        self, pages: Sequence[Page], entities: Iterable[tuple[Entity, ...]]
-    ) -> list[tuple[Entity, ...]]:
-        """Entities of each page: those of its form fields, then `entities`, which the model has found."""
-        return [form_entities(page, self.fields) + found for page, found in zip(pages, entities, strict=True)]
-
     def windows(self, pages: Iterable[Page]) -> list[list[Example]]:
-        """The windows of each page."""
+        """The windows of each page; none of a page whose form fields state all that is to be answered."""
         windows: list[list[Example]] = []
-        for page in pages:
+        for page in map(self._left_to_model, pages):
             interruption.check()
             windows.append(unlabelled(page, self.tokenizer, self.max_length, self.find_neighbours))
         return windows
@@ -110,7 +100,7 @@ class Tagging:
     def entities(
         self, pages: Sequence[Page], windows: Sequence[Sequence[Example]], probabilities: Iterable[Tensor]
     ) -> list[tuple[Entity, ...]]:
-        """Entities of each page.
+        """Entities of each page: those of its form fields, then those that the model has found.
 
         Args:
             windows: of each page.
@@ -118,9 +108,15 @@ class Tagging:
         """
         following = iter(probabilities)
         return [
-            self.task.answer(page, [(window, next(following)) for window in of_page], self.labels)
+            form_entities(page, self.fields)
+            + self.task.answer(
+                self._left_to_model(page), [(window, next(following)) for window in of_page], self.labels
+            )
             for page, of_page in zip(pages, windows, strict=True)
         ]
+
+    def _left_to_model(self, page: Page) -> Page:
+        return page if self.records else left_to_model(page, self.fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +185,8 @@ class Extractor:
 
     def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
         """Entities of each page, in the order of `pages`; windows of different pages share forward passes."""
-        unread = self.tagging.left_to_model(pages)
-        windows = self.tagging.windows(unread)
-        found = self.tagging.entities(unread, windows, self.probabilities(windows))
-        return self.tagging.with_form_fields(pages, found)
+        windows = self.tagging.windows(pages)
+        return self.tagging.entities(pages, windows, self.probabilities(windows))
 
     def answers(self, pages: Sequence[Page]) -> list[Answer]:
         """One answer per page, in the order of `pages`."""

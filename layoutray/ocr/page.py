@@ -62,10 +62,10 @@ def recognise_page(data: bytes, number: int, settings: Recognition) -> Recognise
         return _by_ocr(render_page(data, number, settings), number, "a picture has no text layer", settings)
     with pdf.opened(data, settings) as document, pdf.opened_page(document, number) as page:
         layer = pdf_text.read(page)
-        form = form_fields.read(document, page, layer.words)
+        fields, told = form_fields.read(document, page, layer.words)
         read = _of_pdf(page, layer, number, settings)
-    provenance = replace(read.provenance, reason=f"{read.provenance.reason}{form.told}")
-    return replace(read, provenance=provenance, form_fields=form.fields)
+    provenance = replace(read.provenance, reason=f"{read.provenance.reason}{told}")
+    return replace(read, provenance=provenance, form_fields=fields)
 
 
 def _of_pdf(page: PdfPage, layer: TextLayer, number: int, settings: Recognition) -> RecognisedPage:

@@ -42,8 +42,9 @@ def pages_table(pages: Iterable[Page], page_ids: Iterable[str]) -> pa.Table:
     columns: dict[str, list[Any]] = {"page_id": list(page_ids)}
     columns |= {column: [getattr(page, name) for page in rows] for name, column in _PAGE.items()}
     columns |= {column: [getattr(page.provenance, name) for page in rows] for name, column in _PROVENANCE.items()}
-    columns["boxes"] = [[_sides(word.box) for word in page.words] for page in rows]
-    columns["form_fields"] = [[*map(_form_field_row, page.form_fields)] or None for page in rows]
+    boxes = ([word.box for word in page.words] for page in rows)
+    columns["boxes"] = [[(box.x0, box.y0, box.x1, box.y1) for box in of_page] for of_page in boxes]
+    columns["form_fields"] = [[*map(asdict, page.form_fields)] or None for page in rows]
     for name, column in (_WORD | _OPTIONAL).items():
         columns[column] = [[getattr(word, name) for word in page.words] for page in rows]
     for column in _OPTIONAL.values():
@@ -71,9 +72,8 @@ def pages_of(table: pa.Table) -> Iterator[Page]:
 
 
 def form_field_of(row: Mapping[str, Any]) -> FormField:
-    """A form field in a PAGES row."""
-    values: dict[str, Any] = {**row, "box": row["box"] and Box(*row["box"])}
-    return FormField(**values)
+    """The form field of a row of the column `form_fields`."""
+    return FormField(**dict(row, box=row["box"] and Box(**row["box"])))
 
 
 def boxes_of(table: pa.Table) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -136,14 +136,6 @@ def fields_table(documents: Iterable[DocumentFields]) -> pa.Table:
 
 _ENTITY_COLUMNS = ("type", "content", "confidence", "reading_confidence", "sum_of_rows", "form_field", "drawn")
 _FIELD_COLUMNS = ("name", "value", "content", "confidence", "score", "known_value", "accepted", "form_field", "drawn")
-
-
-def _form_field_row(field: FormField) -> dict[str, Any]:
-    return {**asdict(field), "box": field.box and _sides(field.box)}
-
-
-def _sides(box: Box) -> tuple[float, float, float, float]:
-    return box.x0, box.y0, box.x1, box.y1
 
 
 def _answer_rows(answer: Answer) -> Iterator[dict[str, Any]]:

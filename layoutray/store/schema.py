@@ -14,19 +14,10 @@ SPLITS = ("train", "dev", "test")
 
 _TEXT, _LONG_TEXT = pa.string(), pa.large_string()
 _INT, _LONG_INT, _FLOAT, _BOOLEAN = pa.int32(), pa.int64(), pa.float32(), pa.bool_()
-_BOX = pa.list_(_FLOAT, 4)
 _TEXTS, _INTS = pa.large_list(_LONG_TEXT), pa.large_list(_INT)
-_BOXES = pa.large_list(_BOX)
-_FORM_FIELD = pa.struct(
-    [
-        ("name", _LONG_TEXT),
-        ("kind", _TEXT),
-        ("value", _LONG_TEXT),
-        ("on", _BOOLEAN),
-        ("drawn", _LONG_TEXT),
-        ("box", _BOX),
-    ]
-)
+_BOXES = pa.large_list(pa.list_(_FLOAT, 4))
+_BOX = pa.struct([(side, _FLOAT) for side in ("x0", "y0", "x1", "y1")])
+_FORM_FIELD = [("name", _LONG_TEXT), ("kind", _TEXT), ("value", _LONG_TEXT), ("on", _BOOLEAN), ("drawn", _LONG_TEXT)]
 _POLYGONS = pa.large_list(pa.list_(_FLOAT, 8))
 
 
@@ -51,7 +42,7 @@ PAGES = _table(
     pa.field("tags", _TEXTS),
     pa.field("groups", _INTS),
     *_required(_TEXT, "words_from", "words_reason", "engine", "engine_version", "settings"),
-    pa.field("form_fields", pa.large_list(_FORM_FIELD)),
+    pa.field("form_fields", pa.large_list(pa.struct([*_FORM_FIELD, ("box", _BOX)]))),
 )
 
 DOCUMENTS = _table(

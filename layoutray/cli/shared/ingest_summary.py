@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from layoutray.cli.shared import terminal
 from layoutray.errors import LayoutrayError
-from layoutray.prepare.form_check import FormCheck
 from layoutray.prepare.manifest import Manifest
 from layoutray.store import sources
 from layoutray.store.data_set import TRUTH_LIST, TRUTH_SHEET
@@ -38,6 +37,10 @@ def show(manifest: Manifest, out: str) -> None:
         terminal.say(f"dead letters: {_reasons(manifest)}")
     if manifest.known_from_train:
         terminal.say(f"{manifest.known_from_train} pages of dev and test have exactly the text of a training page")
+    if manifest.form_fields:
+        differing = manifest.form_fields_differing
+        lying = f"; {len(differing)} state another value than the page shows, e.g. {differing[0]}" if differing else ""
+        terminal.say(f"{manifest.form_fields} form fields{lying}")
     run, earlier = manifest.run, manifest.pages_in - manifest.run.pages
     done = f"{run.pages} pages done in {run.seconds:.1f} s ({run.pages_per_second:.2f} pages/s)"
     done_before = f", {earlier} done before" if earlier else ""
@@ -55,15 +58,6 @@ def show_truth(check: "TruthCheck", out: str) -> None:
         terminal.show_table("Labels to look at first", ("label", "document", "page", "why"), rows)
     sheet = f"look at {sources.join(out, TRUTH_SHEET)}; " if check.has_sheet else ""
     terminal.say(f"{sheet}all that are suspicious or were not found: {sources.join(out, TRUTH_LIST)}")
-
-
-def show_forms(check: FormCheck) -> None:
-    """Say how many form fields there are, and which state another value than the page shows; not what they say."""
-    said = f"{check.fields} form fields, {check.filled} filled"
-    terminal.say(f"{said}; {check.differing} state another value than the page shows" if check.differing else said)
-    if check.first:
-        rows = [(one.field.name, sources.name(one.source), one.page) for one in check.first]
-        terminal.show_table("Form fields to look at first", ("form field", "document", "page"), rows)
 
 
 def check_dead_rate(manifest: Manifest, limit: float | None, out: str) -> None:
