@@ -52,13 +52,13 @@ class PdfFile(pdfium.PdfDocument):
 
     def get_page(self, index: int) -> pdfium.PdfPage:
         """As `PdfDocument`, but a page with very many annotations is no part of the form: that takes quadratic time."""
-        form, self.formenv = self.formenv, None
-        page = super().get_page(index)
-        self.formenv = form
-        if form and pdfium_c.FPDFPage_GetAnnotCount(page) <= MOST_FIELDS:
-            page.formenv = form
-            pdfium_c.FORM_OnAfterLoadPage(page, form)
-        return page
+        if self.formenv and (raw := pdfium_c.FPDF_LoadPage(self, index)):
+            if pdfium_c.FPDFPage_GetAnnotCount(raw) > MOST_FIELDS:
+                page = pdfium.PdfPage(raw, self, None)
+                self._add_kid(page)
+                return page
+            pdfium_c.FPDF_ClosePage(raw)
+        return super().get_page(index)
 
 
 @contextmanager
