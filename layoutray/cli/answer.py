@@ -108,7 +108,7 @@ def answer(
 
     Returns:
         For each readable document its `document` (address) and its `fields`: a list of `field`, `value`, `content`
-        and `confidence`, one for each value.
+        and `confidence`, one for each value; and a `reason`, if a form field of a PDF file states it.
 
     Raises:
         InputError: for fields that cannot be read, a file that does not exist, and an `out` of another job.
@@ -192,6 +192,7 @@ def _one_source(files: Sequence[str], out: str) -> str:
 
 def _documents(folder: str) -> list[dict[str, Any]]:
     """The readable documents in a folder of answers, by address, with the values of their fields."""
+    from layoutray.document.answers import form_reason
     from layoutray.store import shards
     from layoutray.store.answer_set import AnswerSet
     from layoutray.store.schema import ANSWERS, FIELDS
@@ -201,10 +202,11 @@ def _documents(folder: str) -> list[dict[str, Any]]:
     readable = {row["source"] for row in pages.to_pylist() if row["status"] == "success"}
     found: dict[str, list[dict[str, Any]]] = {source: [] for source in sorted(readable)}
     if shards.shards(answers.fields):
-        columns = ["source", "name", "value", "content", "confidence"]
+        columns = ["source", "name", "value", "content", "confidence", "form_field", "drawn"]
         for row in shards.read(answers.fields, FIELDS, columns).to_pylist():
-            source, name = row.pop("source"), row.pop("name")
-            found[source].append({"field": name, **row})
+            source, name, form_field, drawn = (row.pop(key) for key in ("source", "name", "form_field", "drawn"))
+            reason = {"reason": form_reason(form_field, drawn)} if form_field else {}
+            found[source].append({"field": name, **row, **reason})
     return [{"document": source, "fields": values} for source, values in found.items()]
 
 
@@ -216,7 +218,8 @@ def _show(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
     for document in documents[:_SHOWN]:
         cells: dict[str, list[str]] = {name: [] for name in names}
         for value in document["fields"]:
-            cells[value["field"]].append(f"{value['content']} ({value['confidence']:.0%})")
+            form = "form, " if "reason" in value else ""
+            cells[value["field"]].append(f"{value['content']} ({form}{value['confidence']:.0%})")
         rows.append([sources.name(document["document"]), *("; ".join(cells[name]) or "-" for name in names)])
     terminal.show_table("value (confidence); - is none", ("document", *names), rows)
     if len(documents) > _SHOWN:

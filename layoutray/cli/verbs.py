@@ -75,6 +75,9 @@ VERBS = {
         "Write each document as a PDF file with its own pictures and invisible words.",
         ".export.documents:searchable_pdf",
     ),
+    "export values": Verb(
+        "Write what form fields of fillable PDF files state as the values of documents.", ".export.values:main"
+    ),
     "picture answers": Verb(
         "Draw the values that a model has found on the pages of a document.", ".picture.answers:main"
     ),

@@ -29,6 +29,8 @@ class Entity:
         reading_confidence: 0..1, of the OCR engine, for the word of which it is lowest; 1 if no engine has stated one.
         sum_of_rows: of a field with `is_sum`: whether its amount is the sum of the rows above it. None for entities of
             other fields, and if the page states no sum.
+        form_field: full name of the form field of a fillable PDF file that states it; None if a model has found it.
+        drawn: what the page shows in the box of this form field, if that is another value; empty if it shows nothing.
     """
 
     type: str
@@ -38,6 +40,8 @@ class Entity:
     words: tuple[int, ...]
     reading_confidence: float = 1.0
     sum_of_rows: bool | None = None
+    form_field: str | None = None
+    drawn: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,9 @@ class FieldAnswer:
         bounding_regions: regions of the most confident entity with this content.
         known_value: the known value that the content means, as the owner writes it; None if the field has no known
             values, or the content is near none of them.
-        accepted: whether the confidence reaches the field's `accept_from`, so that the value needs no look.
+        accepted: whether the confidence reaches the field's `accept_from`, so that the value needs no look. A value
+            that a form field states is accepted if the page shows it and no form field states another one.
+        form_field, drawn: as of an entity.
     """
 
     name: str
@@ -130,6 +136,19 @@ class FieldAnswer:
     bounding_regions: tuple[Region, ...]
     known_value: str | None = None
     accepted: bool = False
+    form_field: str | None = None
+    drawn: str | None = None
+
+    @property
+    def reason(self) -> str | None:
+        """Why this is the value, if not a model has found it."""
+        return None if self.form_field is None else form_reason(self.form_field, self.drawn)
+
+
+def form_reason(form_field: str, drawn: str | None) -> str:
+    """Why a value is that of a form field, and what the page shows; see `Entity`."""
+    shown = "" if drawn is None else f", but the page shows {repr(drawn) if drawn else 'nothing'}"
+    return f"the form field {form_field!r} of the PDF file states it{shown}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,8 @@ class FieldType:
         known_values: the content of this file. A value that is near one of them means this one.
         description: what the field is, in a few words, if its name does not say it; read by models that find fields by
             their names (see `layoutray.tasks.fields_by_name`), in place of the name.
+        form_fields: full names of the form fields of fillable PDF files that state the value (see
+            `layoutray.document.form_answers`).
         accept_from: confidence from which an answer is accepted without a look, chosen by `layoutray calibrate`; None
             accepts no answer.
     """
@@ -39,6 +41,7 @@ class FieldType:
     known: str = ""
     known_values: tuple[str, ...] = ()
     description: str = ""
+    form_fields: tuple[str, ...] = ()
     accept_from: float | None = None
 
     def accepts(self, confidence: float) -> bool:

@@ -70,9 +70,9 @@ _WORDS = _Words()
 
 def normal_form(text: str, field: FieldType) -> str | None:
     """The normal form of the text of a value; None when it is not a value of the field's type, or too long for one."""
-    if len(text) > _LONGEST or len(plain := _plain(text)) > _LONGEST_OF.get(field.type, _LONGEST):
+    if len(text) > _LONGEST or len(one := plain(text)) > _LONGEST_OF.get(field.type, _LONGEST):
         return None
-    return _FORMS[field.type](plain, field) or None
+    return _FORMS[field.type](one, field) or None
 
 
 def value_in_answers(text: str, field: FieldType) -> str | None:
@@ -80,11 +80,12 @@ def value_in_answers(text: str, field: FieldType) -> str | None:
     form = normal_form(text, field)
     if form is None or field.type != "amount":
         return form
-    printed = _decimal(_plain(text)) or ""
+    printed = _decimal(plain(text)) or ""
     return printed if len(printed.partition(".")[2]) == 2 else form
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """The text with one form of each letter, and with single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 
+from layoutray.document.form_field import FormField
 from layoutray.document.geometry import Box
 from layoutray.errors import DocumentError, Reason
 
@@ -81,6 +82,7 @@ class Page:
         source: URI of the source file.
         image: URI of the picture or PDF of this page; empty when there is none.
         split: train, dev or test; empty before it is assigned.
+        form_fields: of a fillable PDF file.
 
     Raises:
         DocumentError: (bad_annotation) when `doc_id` has another form than `check_doc_id` says.
@@ -95,6 +97,7 @@ class Page:
     image: str
     split: str
     provenance: Provenance
+    form_fields: tuple[FormField, ...] = ()
 
     def __post_init__(self) -> None:
         check_doc_id(self.doc_id)

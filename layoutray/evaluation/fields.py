@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -134,7 +134,7 @@ def generate_answers(
         write: see `TextGenerator.write`.
     """
     answers = {
-        document.doc_id: written_fields(text.lines, pages, schema)
+        document.doc_id: written_fields(text.lines, [replace(page, form_fields=()) for page in pages], schema)
         for together in document_groups(selection.data_sets, list(expected))
         for (document, pages), text in zip(together, write([pages for _, pages in together]), strict=True)
     }

@@ -60,14 +60,14 @@ class PageSelection:
             yield from data_set.scan_pages(columns, rows)
 
     def pages(self, also: pc.Expression | None = None) -> Iterator[Page]:
-        """The pages of the selected rows. Arguments as `tables`."""
+        """The pages of the selected rows, without form fields: a model is measured. Arguments as `tables`."""
         for table in self.tables(also=also):
-            yield from codec.pages_of(table)
+            yield from codec.pages_of(table.drop_columns("form_fields"))
 
     def pages_of(self, doc_ids: Container[str]) -> Iterator[list[Page]]:
         """The selected pages of these documents, a batch at a time."""
         for table in self.tables():
-            yield [page for page in codec.pages_of(table) if page.doc_id in doc_ids]
+            yield [page for page in codec.pages_of(table.drop_columns("form_fields")) if page.doc_id in doc_ids]
 
     @property
     def num_pages(self) -> int:

@@ -17,6 +17,7 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.document.answers import Answer, Entity, FieldAnswer, PageAnswer
 from layoutray.document.field_type import FieldType
+from layoutray.document.form_answers import form_entities, left_to_model
 from layoutray.document.record_type import RecordType
 from layoutray.document.tags import kind_of
 from layoutray.document.word_graph import FindNeighbours
@@ -90,9 +91,9 @@ class Tagging:
         return records_of(self.task)
 
     def windows(self, pages: Iterable[Page]) -> list[list[Example]]:
-        """The windows of each page."""
+        """The windows of each page; none of a page whose form fields state all that is to be answered."""
         windows: list[list[Example]] = []
-        for page in pages:
+        for page in map(self._left_to_model, pages):
             interruption.check()
             windows.append(unlabelled(page, self.tokenizer, self.max_length, self.find_neighbours))
         return windows
@@ -100,7 +101,7 @@ class Tagging:
     def entities(
         self, pages: Sequence[Page], windows: Sequence[Sequence[Example]], probabilities: Iterable[Tensor]
     ) -> list[tuple[Entity, ...]]:
-        """Entities of each page.
+        """Entities of each page: those of its form fields, then those that the model has found.
 
         Args:
             windows: of each page.
@@ -108,9 +109,15 @@ class Tagging:
         """
         following = iter(probabilities)
         return [
-            self.task.answer(page, [(window, next(following)) for window in of_page], self.labels)
+            form_entities(page, self.fields)
+            + self.task.answer(
+                self._left_to_model(page), [(window, next(following)) for window in of_page], self.labels
+            )
             for page, of_page in zip(pages, windows, strict=True)
         ]
+
+    def _left_to_model(self, page: Page) -> Page:
+        return page if self.records else left_to_model(page, self.fields)
 
 
 @dataclass(frozen=True, slots=True)

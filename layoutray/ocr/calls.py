@@ -49,6 +49,14 @@ def address_of(handle: Any) -> int:
     return ctypes.addressof(handle.raw.contents)
 
 
+def text(function: Any, *arguments: Any) -> str:
+    """The text that a function writes as UTF-16 into a buffer, its last arguments; without the 0 at its end."""
+    length = function(*arguments, None, 0)
+    found = (ctypes.c_ushort * (length // 2))()
+    function(*arguments, found, length)
+    return bytes(found).decode("utf-16-le", "replace").rstrip("\0")
+
+
 def is_plain(item: int) -> bool:
     """Whether an object is neither transparent nor clipped."""
     return not _is_transparent(item) and _count_clips(_clip_of(item)) <= 0

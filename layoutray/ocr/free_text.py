@@ -37,8 +37,9 @@ def of(annotation: Any) -> FreeText | None:
         return None
     area = pdfium_c.FS_RECTF()
     pdfium_c.FPDFAnnot_GetRect(annotation, area)
-    size = _font_size(_string(annotation, b"DA"))
-    return FreeText(_string(annotation, b"Contents"), size, area.left, area.bottom, area.right, area.top)
+    size = _font_size(calls.text(pdfium_c.FPDFAnnot_GetStringValue, annotation, b"DA"))
+    contents = calls.text(pdfium_c.FPDFAnnot_GetStringValue, annotation, b"Contents")
+    return FreeText(contents, size, area.left, area.bottom, area.right, area.top)
 
 
 def _font_size(operators: str) -> float:
@@ -74,10 +75,3 @@ def write(annotation: FreeText, document: pdfium.PdfDocument, page: pdfium.PdfPa
             pdfium_c.FPDFPage_InsertObject(page, item)
             across += width + _SPACE * size
         down -= _LINE * size
-
-
-def _string(annotation: Any, key: bytes) -> str:
-    length = pdfium_c.FPDFAnnot_GetStringValue(annotation, key, None, 0)
-    found = (ctypes.c_ushort * (length // 2))()
-    pdfium_c.FPDFAnnot_GetStringValue(annotation, key, found, length)
-    return bytes(found).decode("utf-16-le", "replace").rstrip("\0")

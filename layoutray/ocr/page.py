@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from layoutray.document import Box, Page, Provenance, Word
+from layoutray.document.form_field import FormField
 from layoutray.errors import MissingDependencyError
-from layoutray.ocr import beside, engines, pdf, pdf_text
+from layoutray.ocr import beside, engines, form_fields, pdf, pdf_text
 from layoutray.ocr.pdf import PdfPage
 from layoutray.ocr.pdf_text import TextLayer
 from layoutray.ocr.pictures import Rendered
@@ -24,6 +25,7 @@ class RecognisedPage:
         number: page number, from 1.
         width, height: size of the upright page in pixels; a PDF page at `dpi`.
         words: boxes are relative to the page; empty for a blank page.
+        form_fields: of a fillable PDF file.
     """
 
     number: int
@@ -31,6 +33,7 @@ class RecognisedPage:
     height: int
     words: tuple[Word, ...]
     provenance: Provenance
+    form_fields: tuple[FormField, ...] = ()
 
     def of_document(self, doc_id: str, source: str, image: str = "", split: str = "") -> Page:
         """The page of a document; see `Page`."""
@@ -44,6 +47,7 @@ class RecognisedPage:
             image=image,
             split=split,
             provenance=self.provenance,
+            form_fields=self.form_fields,
         )
 
 
@@ -58,13 +62,20 @@ def recognise_page(data: bytes, number: int, settings: Recognition) -> Recognise
         return _by_ocr(render_page(data, number, settings), number, "a picture has no text layer", settings)
     with pdf.opened(data, settings) as document, pdf.opened_page(document, number) as page:
         layer = pdf_text.read(page)
-        usable, reason = pdf_text.has_usable_text(layer, settings)
-        if not usable:
-            return _by_ocr(pdf.render(page, settings), number, reason, settings)
-        layer_only = _of_layer(page, layer.words, number, reason, settings)
-        if areas := _unread_pictures(layer, page):
-            return _with_pictures(page, layer_only, areas, settings)
-        return layer_only
+        fields, told = form_fields.read(document, page, layer.words)
+        read = _of_pdf(page, layer, number, settings)
+    provenance = replace(read.provenance, reason=f"{read.provenance.reason}{told}")
+    return replace(read, provenance=provenance, form_fields=fields)
+
+
+def _of_pdf(page: PdfPage, layer: TextLayer, number: int, settings: Recognition) -> RecognisedPage:
+    usable, reason = pdf_text.has_usable_text(layer, settings)
+    if not usable:
+        return _by_ocr(pdf.render(page, settings), number, reason, settings)
+    layer_only = _of_layer(page, layer.words, number, reason, settings)
+    if areas := _unread_pictures(layer, page):
+        return _with_pictures(page, layer_only, areas, settings)
+    return layer_only
 
 
 def _of_layer(

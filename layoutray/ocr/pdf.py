@@ -28,7 +28,9 @@ from layoutray.ocr.settings import Recognition
 _POINTS_PER_INCH = 72
 _RESOLUTION = 1_000_000  # PDFium maps to integers; a millionth of a page is finer than any pixel
 _DIGITS = 6  # of a box; PDFium's coordinates are not more exact
-_NOT_SHOWN = pdfium_c.FPDF_ANNOT_FLAG_HIDDEN | pdfium_c.FPDF_ANNOT_FLAG_NOVIEW
+MOST_FIELDS = 5000
+"""Annotations of a page whose form fields are read."""
+NOT_SHOWN = pdfium_c.FPDF_ANNOT_FLAG_HIDDEN | pdfium_c.FPDF_ANNOT_FLAG_NOVIEW
 _DRAWN_BY_VIEWERS = (pdfium_c.FPDF_ANNOT_WIDGET, pdfium_c.FPDF_ANNOT_FREETEXT)
 _WITHOUT_TEXT = (pdfium_c.FPDF_ANNOT_LINK, pdfium_c.FPDF_ANNOT_POPUP)
 _OBJECT_STREAM = re.compile(rb"/ObjStm\b[^>]*>>\s*stream\r?\n")
@@ -47,6 +49,16 @@ class PdfFile(pdfium.PdfDocument):
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
         self.has_units, self.has_layers = _mentions(data)
+
+    def get_page(self, index: int) -> pdfium.PdfPage:
+        """As `PdfDocument`, but a page with very many annotations is no part of the form: that takes quadratic time."""
+        if self.formenv and (raw := pdfium_c.FPDF_LoadPage(self, index)):
+            if pdfium_c.FPDFPage_GetAnnotCount(raw) > MOST_FIELDS:
+                page = pdfium.PdfPage(raw, self, None)
+                self._add_kid(page)
+                return page
+            pdfium_c.FPDF_ClosePage(raw)
+        return super().get_page(index)
 
 
 @contextmanager
@@ -212,7 +224,7 @@ def _annotations(page: pdfium.PdfPage) -> Iterator[tuple[int, bool, Sides]]:
     for index in range(pdfium_c.FPDFPage_GetAnnotCount(page)):
         annotation = pdfium_c.FPDFPage_GetAnnot(page, index)
         kind = pdfium_c.FPDFAnnot_GetSubtype(annotation)
-        shown = not pdfium_c.FPDFAnnot_GetFlags(annotation) & _NOT_SHOWN
+        shown = not pdfium_c.FPDFAnnot_GetFlags(annotation) & NOT_SHOWN
         pdfium_c.FPDFAnnot_GetRect(annotation, rectangle)
         pdfium_c.FPDFPage_CloseAnnot(annotation)
         yield kind, shown, (rectangle.left, rectangle.bottom, rectangle.right, rectangle.top)

@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from layoutray import config
+from layoutray.document.form_answers import is_drawn
 from layoutray.errors import InputError, RecipeError, SchemaError
 from layoutray.prepare.output import Output, scan_existing, splits_of
 from layoutray.prepare.page_tasks import Plan
 from layoutray.prepare.plan import settings_hash
 from layoutray.recipe.ingest import IngestRecipe
-from layoutray.store import sources
+from layoutray.store import codec, sources
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import DEAD_LETTERS, PAGES
 from layoutray.store.spilled import SpilledDict
@@ -65,6 +66,8 @@ class Manifest:
         settings: the recipe.
         settings_hash: see `plan.settings_hash`.
         truth: of labelled data, counts of the labels that were checked; see `TruthCheck.counts`.
+        form_fields: number of form fields of fillable PDF files.
+        form_fields_differing: those that state another value than the page shows: name, page and document.
         version: version of layoutray.
         run: the latest run.
     """
@@ -91,6 +94,8 @@ class Manifest:
     version: str
     run: IngestRun
     truth: dict[str, Any] = field(default_factory=dict[str, Any])
+    form_fields: int = 0
+    form_fields_differing: list[str] = field(default_factory=list[str])
 
     @classmethod
     def read(cls, folder: str) -> Self:
@@ -142,7 +147,13 @@ def make_manifest(source: str, output: Output, plan: Plan, recipe: IngestRecipe,
     """Count the rows in `output`. The counts do not rely on what the workers reported."""
     planned = splits_of(plan.page_tasks)
     words_from, engines, splits = Counter[str](), Counter[str](), Counter[str]()
-    for row in _planned_rows(output.pages, PAGES, ["words_from", "engine", "engine_version", "split"], planned):
+    form_fields, differing = 0, list[str]()
+    columns = ["words_from", "engine", "engine_version", "split", "source", "page", "form_fields"]
+    for row in _planned_rows(output.pages, PAGES, columns, planned):
+        for stated in map(codec.form_field_of, row["form_fields"] or ()):
+            form_fields += 1
+            if not is_drawn(stated):
+                differing.append(f"{stated.name} on page {row['page']} of {row['source']}")
         words_from[row["words_from"]] += 1
         splits[row["split"]] += 1
         if row["engine"]:
@@ -171,6 +182,8 @@ def make_manifest(source: str, output: Output, plan: Plan, recipe: IngestRecipe,
         settings_hash=settings_hash(recipe),
         version=VERSION,
         run=run,
+        form_fields=form_fields,
+        form_fields_differing=differing,
     )
     assert manifest.pages_in == manifest.pages_out + manifest.pages_dead, f"page counts disagree: {manifest}"
     return manifest

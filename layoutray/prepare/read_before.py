@@ -59,7 +59,12 @@ def words_of(task: PageTask) -> RecognisedPage:
 def _unlabelled(page: Page) -> RecognisedPage:
     words = tuple(replace(word, tag=None, group=None) for word in page.words)
     return RecognisedPage(
-        number=page.number, width=page.width, height=page.height, words=words, provenance=page.provenance
+        number=page.number,
+        width=page.width,
+        height=page.height,
+        words=words,
+        provenance=page.provenance,
+        form_fields=page.form_fields,
     )
 
 

@@ -76,6 +76,10 @@ class SummarizeRequest(_Body):
         return self
 
 
+_FORM_FIELD = "name of the form field of a fillable PDF file that states it; left out if a model has found it"
+_DRAWN = "what the page shows in the form field, if that is another value; left out if it is the same"
+
+
 class RegionResponse(_Body):
     """A region of a page."""
 
@@ -99,6 +103,8 @@ class EntityResponse(_Body):
         description="of a field with `is_sum`: whether the amount is the sum of the rows above it; left out for "
         "other entities, and if the page states no sum",
     )
+    form_field: str | None = Field(default=None, description=_FORM_FIELD)
+    drawn: str | None = Field(default=None, description=_DRAWN)
 
 
 class FieldResponse(_Body):
@@ -127,8 +133,12 @@ class FieldResponse(_Body):
         default=None, description="the value of the owner's list that the content means; null if there is none"
     )
     accepted: bool = Field(
-        description="whether the confidence reaches the field's threshold, chosen by `layoutray calibrate`"
+        description="whether the confidence reaches the field's threshold, chosen by `layoutray calibrate`; of a form "
+        "field, whether the page shows its value and no other form field states another one"
     )
+    form_field: str | None = Field(default=None, description=_FORM_FIELD)
+    drawn: str | None = Field(default=None, description=_DRAWN)
+    reason: str | None = Field(default=None, description="why this is the value, if not a model has found it")
 
 
 class RecordResponse(_Body):

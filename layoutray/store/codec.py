@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from layoutray.document import Box, Document, Field, Page, Provenance, Word
 from layoutray.document.answers import Answer, DocumentFields, Entity, Region
+from layoutray.document.form_field import FormField
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import ANSWERS, DEAD_LETTERS, DOCUMENTS, FIELDS, PAGES
 
@@ -43,6 +44,7 @@ def pages_table(pages: Iterable[Page], page_ids: Iterable[str]) -> pa.Table:
     columns |= {column: [getattr(page.provenance, name) for page in rows] for name, column in _PROVENANCE.items()}
     boxes = ([word.box for word in page.words] for page in rows)
     columns["boxes"] = [[(box.x0, box.y0, box.x1, box.y1) for box in of_page] for of_page in boxes]
+    columns["form_fields"] = [[*map(asdict, page.form_fields)] or None for page in rows]
     for name, column in (_WORD | _OPTIONAL).items():
         columns[column] = [[getattr(word, name) for word in page.words] for page in rows]
     for column in _OPTIONAL.values():
@@ -51,7 +53,7 @@ def pages_table(pages: Iterable[Page], page_ids: Iterable[str]) -> pa.Table:
 
 
 def pages_of(table: pa.Table) -> Iterator[Page]:
-    """The pages of PAGES rows, in row order. Rows of earlier versions have no column `groups`."""
+    """The pages of PAGES rows, in row order. Rows of earlier versions have no columns `groups` and `form_fields`."""
     boxes, offsets = boxes_of(table)
     all_boxes = list(starmap(Box, boxes.astype(float).tolist()))
     rows = table.drop_columns("boxes").to_pylist()
@@ -65,7 +67,13 @@ def pages_of(table: pa.Table) -> Iterator[Page]:
         )
         provenance = Provenance(**{name: row[column] for name, column in _PROVENANCE.items()})
         plain = {name: row[column] for name, column in _PAGE.items()}
-        yield Page(**plain, words=tuple(words), provenance=provenance)
+        form_fields = tuple(map(form_field_of, row.get("form_fields") or ()))
+        yield Page(**plain, words=tuple(words), provenance=provenance, form_fields=form_fields)
+
+
+def form_field_of(row: Mapping[str, Any]) -> FormField:
+    """The form field of a row of the column `form_fields`."""
+    return FormField(**dict(row, box=row["box"] and Box(**row["box"])))
 
 
 def boxes_of(table: pa.Table) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -126,8 +134,8 @@ def fields_table(documents: Iterable[DocumentFields]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=FIELDS)
 
 
-_ENTITY_COLUMNS = ("type", "content", "confidence", "reading_confidence", "sum_of_rows")
-_FIELD_COLUMNS = ("name", "value", "content", "confidence", "score", "known_value", "accepted")
+_ENTITY_COLUMNS = ("type", "content", "confidence", "reading_confidence", "sum_of_rows", "form_field", "drawn")
+_FIELD_COLUMNS = ("name", "value", "content", "confidence", "score", "known_value", "accepted", "form_field", "drawn")
 
 
 def _answer_rows(answer: Answer) -> Iterator[dict[str, Any]]:

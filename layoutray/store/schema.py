@@ -16,6 +16,8 @@ _TEXT, _LONG_TEXT = pa.string(), pa.large_string()
 _INT, _LONG_INT, _FLOAT, _BOOLEAN = pa.int32(), pa.int64(), pa.float32(), pa.bool_()
 _TEXTS, _INTS = pa.large_list(_LONG_TEXT), pa.large_list(_INT)
 _BOXES = pa.large_list(pa.list_(_FLOAT, 4))
+_BOX = pa.struct([(side, _FLOAT) for side in ("x0", "y0", "x1", "y1")])
+_FORM_FIELD = [("name", _LONG_TEXT), ("kind", _TEXT), ("value", _LONG_TEXT), ("on", _BOOLEAN), ("drawn", _LONG_TEXT)]
 _POLYGONS = pa.large_list(pa.list_(_FLOAT, 8))
 
 
@@ -40,6 +42,7 @@ PAGES = _table(
     pa.field("tags", _TEXTS),
     pa.field("groups", _INTS),
     *_required(_TEXT, "words_from", "words_reason", "engine", "engine_version", "settings"),
+    pa.field("form_fields", pa.large_list(pa.struct([*_FORM_FIELD, ("box", _BOX)]))),
 )
 
 DOCUMENTS = _table(
@@ -98,7 +101,9 @@ ANSWERS = _table(
     *_required(_POLYGONS, "polygons"),
     pa.field("record", _TEXT),
     pa.field("row", _INT),
-    version="3",  # version 1 has no confidence of reading, version 2 no sums of rows
+    pa.field("form_field", _TEXT),
+    pa.field("drawn", _LONG_TEXT),
+    version="4",  # version 1 has no confidence of reading, version 2 no sums of rows, version 3 no form fields
 )
 
 FIELDS = _table(
@@ -110,7 +115,9 @@ FIELDS = _table(
     *_required(_POLYGONS, "polygons"),
     pa.field("known_value", _LONG_TEXT),
     *_required(_BOOLEAN, "accepted"),
-    version="3",  # version 1 has no known values, version 2 does not say what is accepted
+    pa.field("form_field", _TEXT),
+    pa.field("drawn", _LONG_TEXT),
+    version="4",  # version 1 has no known values, version 2 does not say what is accepted, version 3 no form fields
 )
 
 TEXTS = _table(

@@ -15,6 +15,9 @@ multiplied by the answer's share of its score and the next one's.
 A field with `is_sum`, such as a total, is normally the sum of the rows above it (`layoutray.document.row_sums`). If
 pages state such sums, the score and the odds of the confidence are multiplied by 5 for a value that is one of them, and
 divided by 5 for any other value. These rules were chosen on training receipts of SROIE (docs/results/ocr.md).
+
+What a form field of a fillable PDF file states is the value of a field, whatever a model has found. Its confidence is
+1, or a half if the page shows another value.
 """
 
 import math
@@ -38,8 +41,12 @@ def field_answers(entities: Iterable[Entity], schema: Mapping[str, FieldType]) -
         entities: of all pages of the document, in order; types that `schema` does not name are ignored.
         schema: the type of each field, by its name.
     """
+    found = list(entities)
+    in_forms = {entity.type for entity in found if entity.form_field}
     entities_of: dict[str, dict[KnownValue, list[Entity]]] = {name: defaultdict(list) for name in schema}
-    for entity in entities:
+    for entity in found:
+        if entity.type in in_forms and not entity.form_field:
+            continue
         field = schema.get(entity.type)
         if field and (form := normal_form(entity.content, field)):
             # The content of a value that is not a known one is empty.
@@ -49,7 +56,7 @@ def field_answers(entities: Iterable[Entity], schema: Mapping[str, FieldType]) -
     for name, values in entities_of.items():
         candidates = (_answer(value, same, schema[name]) for value, same in values.items())
         ranked = sorted(
-            (answer for answer in candidates if answer.score >= schema[name].min_score),
+            (one for one in candidates if one.form_field or one.score >= schema[name].min_score),
             key=lambda answer: -answer.score,
         )
         if not schema[name].many:
@@ -59,7 +66,7 @@ def field_answers(entities: Iterable[Entity], schema: Mapping[str, FieldType]) -
                 ranked[0] = replace(first, confidence=first.confidence * share)
             ranked = ranked[:1]
         answers += ranked
-    return tuple(replace(answer, accepted=schema[answer.name].accepts(answer.confidence)) for answer in answers)
+    return tuple(replace(answer, accepted=_accepted(answer, schema[answer.name])) for answer in answers)
 
 
 def check_fields(fields: Mapping[str, FieldType]) -> None:
@@ -75,13 +82,18 @@ def check_fields(fields: Mapping[str, FieldType]) -> None:
             )
 
 
+def _accepted(answer: FieldAnswer, field: FieldType) -> bool:
+    return answer.confidence == 1 if answer.form_field else field.accepts(answer.confidence)
+
+
 def _answer(value: KnownValue, entities: list[Entity], field: FieldType) -> FieldAnswer:
     """The answer of entities of the same value."""
     scores: dict[str, float] = defaultdict(float)
     for entity in entities:
         scores[entity.content] += entity.confidence
     content = max(scores, key=scores.__getitem__)
-    shown = max((entity for entity in entities if entity.content == content), key=lambda entity: entity.confidence)
+    best = min if entities[0].form_field else max  # one place of a form that shows another value is enough for a look
+    shown = best((entity for entity in entities if entity.content == content), key=lambda entity: entity.confidence)
     right = 1 - math.prod(
         1 - entity.confidence * (1.0 if value.content else entity.reading_confidence) for entity in entities
     )
@@ -92,8 +104,10 @@ def _answer(value: KnownValue, entities: list[Entity], field: FieldType) -> Fiel
         name=shown.type,
         value=printed or value.value,
         content=content.upper() if field.upper_case else content,
-        confidence=right / (right + (1 - right) / factor),
+        confidence=shown.confidence if shown.form_field else right / (right + (1 - right) / factor),
         score=math.fsum(entity.confidence for entity in entities) * factor,
         bounding_regions=shown.bounding_regions,
         known_value=value.content or None,
+        form_field=shown.form_field,
+        drawn=shown.drawn,
     )

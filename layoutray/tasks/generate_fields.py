@@ -14,6 +14,7 @@ from layoutray.document.answers import Entity, FieldAnswer, TextLine, reading_co
 from layoutray.document.contradictions import contradictory
 from layoutray.document.field_lines import check_names, page_text_of, parse, to_lines
 from layoutray.document.field_type import FieldType
+from layoutray.document.form_answers import form_entities
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.tasks import WritesTexts
 from layoutray.tasks.field_answers import check_fields, field_answers
@@ -81,7 +82,9 @@ def written_fields(
         pages: of the document, in order.
     """
     words = [(page, word) for page in pages for word in page.words]
-    return field_answers([_entity(value, line, words) for line in lines for value in parse(line.text, schema)], schema)
+    stated = [entity for page in pages for entity in form_entities(page, schema)]
+    written = [_entity(value, line, words) for line in lines for value in parse(line.text, schema)]
+    return field_answers(stated + written, schema)
 
 
 def _entity(value: Field, line: TextLine, words: Sequence[tuple[Page, Word]]) -> Entity:

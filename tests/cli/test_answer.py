@@ -12,7 +12,7 @@ from layoutray.cli import answer
 from layoutray.errors import CheckpointError, InputError
 from layoutray.inference.extractor import Extractor
 from tests.cluster.checkpoints import save_untrained
-from tests.ocr.files import pdf, typed
+from tests.ocr.files import fillable_pdf, pdf, text_field, typed
 
 
 @pytest.fixture
@@ -45,6 +45,14 @@ def test_files_are_answered_for_the_named_fields(
     assert [row["field"] for row in rows if row["field"]] == fields
     assert Extractor.load(out / "model").fields.keys() == {"vendor", "order"}
     assert layoutray.answer(files, "vendor:text, order", model=start, out=out, workers=1) == documents, "it continues"
+    (tmp_path / "f.toml").write_text('[task.fields]\ntotal = { type = "amount", form_fields = ["sum"] }')
+    (tmp_path / "f.pdf").write_bytes(fillable_pdf(text_field("sum", "12.50")))
+    (form,) = layoutray.answer(
+        tmp_path / "f.pdf", str(tmp_path / "f.toml"), model=start, out=tmp_path / "form", workers=1
+    )
+    reason = "the form field 'sum' of the PDF file states it"
+    stated = {"field": "total", "value": "12.50", "content": "12.50", "confidence": 1.0, "reason": reason}
+    assert form["fields"] == [stated]
     with pytest.raises(InputError, match=r"belongs to another job: .*fields\.total is absent there"):
         layoutray.answer(files, "total", model=start, out=out)
 

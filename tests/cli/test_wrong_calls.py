@@ -69,14 +69,15 @@ RIGHT: Mapping[str, Given] = {
     "export label-studio": {"pages": ["answered/pages"], "out": [_NEW], "labels": ["total"]},
     "export lexicon": {"pages": [_PAGES], "out": [_NEW]},
     "export searchable-pdf": {"pages": [_PAGES], "out": [_NEW]},
+    "export values": {"pages": [_PAGES], "out": [_NEW]},
     "picture answers": {"answers": [_ANSWERS], "pages": ["answered/pages"]},
     "picture reliability": {"checkpoint": [_MODEL], "pages": [_PAGES], "split": ["dev"]},
     "picture words": {"pages": [_PAGES]},
 }
 """What each verb needs; the calls fail only for the mistake that is made in them."""
 
-_NO_LOCK = ("export lexicon", "import", "train")
-"""The first writes a file; the others need more than `RIGHT` gives."""
+_NO_LOCK = ("export lexicon", "export values", "import", "train")
+"""The first two write a file; the others need more than `RIGHT` gives."""
 _NO_FOLDER = ("nowhere", "empty", "s3://a b/c")
 WRONG_PLACES: Mapping[str, Sequence[str]] = {
     "pages": (*_NO_FOLDER, "file.txt", _MODEL, _ANSWERS),
@@ -122,6 +123,7 @@ _NOT_WRONG = {
     ),
     *(("picture reliability", "tracking_uri", uri) for uri in WRONG_PLACES["tracking_uri"]),
     ("train", "fields", ""),  # all fields
+    ("export values", "fields", ""),  # all fields
     *(("select", "root", place) for place in WRONG_PLACES["root"]),  # pages without pictures make no tasks
     # there is no dead letter to replay with other settings
     *(("dead-letters replay", "overrides", one) for one in WRONG_PLACES["overrides"]),

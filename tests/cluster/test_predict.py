@@ -12,7 +12,8 @@ import pytest
 from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import Prediction, predict
 from layoutray.cluster.progress import Progress
-from layoutray.document import Page
+from layoutray.document import Box, Page
+from layoutray.document.form_field import FormField
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.inference.extractor import Extractor
 from layoutray.prepare import answer_plan
@@ -121,17 +122,19 @@ def test_a_folder_where_everything_failed_is_answered_too(checkpoint: Path, tmp_
 
 
 def documents() -> list[Page]:
-    """A document of seven pages, the last without words; one of a page, and one that has nothing to find."""
+    """A document of seven pages, the last without words; one of a page with a form field, and one with nothing."""
     long = [
         dataclasses.replace(page, doc_id="long", number=number, source="long.pdf")
         for number, page in enumerate(MADE[:7], 1)
     ]
-    return [*long[:6], dataclasses.replace(long[6], words=()), MADE[7], dataclasses.replace(MADE[8], words=())]
+    stated = FormField(name="sum", kind="text", value="7.10", on=None, drawn="9.00", box=Box(0, 0, 0.5, 0.25))
+    filled = dataclasses.replace(MADE[7], form_fields=(stated,))
+    return [*long[:6], dataclasses.replace(long[6], words=()), filled, dataclasses.replace(MADE[8], words=())]
 
 
 def test_fields_of_a_document_are_those_of_all_its_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer_plan, "_PAGES_PER_UNIT", 2)  # so that the document is in several shards
-    save_untrained(tmp_path / "checkpoint", fields={"date": {"many": True}, "total": {}})
+    save_untrained(tmp_path / "checkpoint", fields={"date": {"many": True}, "total": {"form_fields": ["sum"]}})
     made = documents()
     shuffled = [made[at] for at in (5, 2, 7, 0, 8, 4, 1, 6, 3)]
     table = codec.pages_table(shuffled, map(str, range(9)))
@@ -149,6 +152,7 @@ def test_fields_of_a_document_are_those_of_all_its_pages(tmp_path: Path, monkeyp
         assert [row for row in rows if row["doc_id"] == doc_id] == [
             {
                 **{name: getattr(answer, name) for name in ("name", "value", "content", "known_value", "accepted")},
+                **{name: getattr(answer, name) for name in ("form_field", "drawn")},
                 "doc_id": doc_id,
                 "source": source,
                 "model_id": "untrained",
@@ -163,6 +167,8 @@ def test_fields_of_a_document_are_those_of_all_its_pages(tmp_path: Path, monkeyp
     assert {row["doc_id"] for row in rows} == {made[0].doc_id, made[7].doc_id}
     assert (done.answered, done.fields, done.without_fields) == (9, len(rows), 1)
     assert len({row["page"] for row in rows if row["doc_id"] == "long"}) > 1
+    (stated,) = [row for row in rows if row["form_field"]]
+    assert (stated["doc_id"], stated["value"], stated["drawn"]) == (made[7].doc_id, "7.10", "9.00")
 
 
 def sources_of(out: Path) -> list[str]:

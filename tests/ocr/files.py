@@ -1,7 +1,10 @@
 """Pictures and PDF files that tests make for themselves."""
 
 import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from io import BytesIO
+from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -172,3 +175,73 @@ def pdf_form(
         },
         "",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Widget:
+    """A form field on the page of a `fillable_pdf`.
+
+    Attributes:
+        entries: what it is, for example /FT /Tx /T (name) /V (value).
+        drawn: the text of its appearance; None: it has none. A button has it in its state /Yes.
+        area: left, bottom, right and top.
+        flags: of the annotation: 2 hidden, 4 printed, 32 not shown on screen.
+    """
+
+    entries: str
+    drawn: str | None = None
+    area: tuple[int, int, int, int] = (60, 500, 360, 530)
+    flags: int = 4
+
+
+def text_field(name: str, value: str, drawn: str | None = None, more: str = "", **place: Any) -> Widget:
+    """A text field, whose appearance shows its value unless `drawn` is another text."""
+    return Widget(entries=f"/FT /Tx /T ({name}) /V ({value}) {more}", drawn=value if drawn is None else drawn, **place)
+
+
+FIRST_PARENT = 6
+"""Number of the first of the objects `parents` of a `fillable_pdf`; the others follow it, then the widgets."""
+
+
+def fillable_pdf(
+    *widgets: Widget,
+    printed: str = "Form",
+    page_entries: str = "/MediaBox [0 0 600 800]",
+    form_entries: str = "",
+    parents: Sequence[str] = (),
+) -> bytes:
+    """A PDF form of one page.
+
+    Args:
+        printed: the text of the page itself, at (60, 700).
+        form_entries: more entries of the form, for example /NeedAppearances true.
+        parents: further fields, without a place on the page, which widgets or they name as /Parent.
+    """
+    numbers = [FIRST_PARENT + len(parents) + 2 * number for number in range(len(widgets))]
+    roots = [*range(FIRST_PARENT, FIRST_PARENT + len(parents))]
+    roots += [n for n, widget in zip(numbers, widgets, strict=True) if "/Parent" not in widget.entries]
+    fonts = "/Resources << /Font << /F 5 0 R >> >>"
+    references = " ".join(f"{number} 0 R" for number in numbers)
+    form = f"/Fields [{' '.join(f'{root} 0 R' for root in roots)}] /DR << /Font << /F 5 0 R >> >> {form_entries}"
+    objects: dict[int, bytes] = {
+        1: f"<< /Type /Catalog /Pages 2 0 R /AcroForm << {form} >> >>".encode(),
+        2: b"<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+        3: f"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Annots [{references}] {fonts} {page_entries} >>".encode(),
+        4: _stream("", typed(printed, x=60, y=700).encode()),
+        5: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        **{FIRST_PARENT + number: f"<< {entries} >>".encode() for number, entries in enumerate(parents)},
+    }
+    for number, widget in zip(numbers, widgets, strict=True):
+        left, bottom, right, top = widget.area
+        shown = f"{number + 1} 0 R" if "/Btn" not in widget.entries else f"<< /Yes {number + 1} 0 R >>"
+        appearance = "" if widget.drawn is None else f"/AP << /N {shown} >>"
+        place = f"/Rect [{left} {bottom} {right} {top}] /P 3 0 R /F {widget.flags} /DA (/F 12 Tf 0 g)"
+        objects[number] = f"<< /Type /Annot /Subtype /Widget {widget.entries} {place} {appearance} >>".encode("latin-1")
+        lines = "".join(
+            f"1 0 0 1 2 {top - bottom - 20 - 14 * line} Tm ({text}) Tj "
+            for line, text in enumerate((widget.drawn or "").splitlines())
+        )
+        content = f"/Tx BMC q BT /F 12 Tf {lines} ET Q EMC"
+        size = f"/BBox [0 0 {right - left} {top - bottom}]"
+        objects[number + 1] = _stream(f"/Type /XObject /Subtype /Form {size} {fonts}", content.encode("latin-1"))
+    return _assembled(objects, "")

@@ -20,14 +20,14 @@ from layoutray.serving.model import Loader, ModelDescription, Version
 from layoutray.serving.telemetry import Telemetry
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.running_endpoint import as_request, refused, rendered
-from tests.ocr.files import encoded, pdf, typed
+from tests.ocr.files import encoded, fillable_pdf, pdf, text_field, typed
 from tests.serving.in_process import PLAIN
 
 
 @pytest.fixture(scope="module")
 def answerer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcess]:
     folder = tmp_path_factory.mktemp("model") / "checkpoint"
-    save_untrained(folder, fields={"total": {}})
+    save_untrained(folder, fields={"total": {"form_fields": ["sum"]}})
     with IsolatedRecogniser(Recognition(profile="fast")) as recogniser:
         yield InProcess(Loader(CPU).load(Version(str(folder), "7")), recogniser)
 
@@ -49,6 +49,22 @@ def test_words_are_answered_as_by_the_extractor(answerer: InProcess) -> None:
     assert {one["type"] for one in answer["document"]["entities"]} <= set(Extractor.load(checkpoint).entity_types)
     assert asked.get("/readyz").json()["model_version"] == "7"
     assert [model["path"] for model in asked.get("/v1/models").json()["models"]] == ["/v1/extract"]
+
+
+def test_a_form_field_is_answered_without_the_model_and_says_so_when_the_page_shows_another_value(
+    answerer: InProcess,
+) -> None:
+    asked = client(answerer)
+    for drawn, confidence in (("12.00", 1.0), ("99.00", 0.5)):
+        form = fillable_pdf(text_field("sum", "12.00", drawn), printed="Total 14 March 2020")
+        document = asked.post("/v1/extract", files={"file": ("form.pdf", form)}).json()["document"]
+        (field,) = document["fields"]
+        assert (field["name"], field["value"], field["form_field"]) == ("total", "12.00", "sum")
+        assert (field["confidence"], field["accepted"]) == (confidence, drawn == "12.00")
+        assert field.get("drawn") == (None if drawn == "12.00" else drawn)
+        assert ("but the page shows" in field["reason"]) == (drawn != "12.00")
+        assert field["bounding_regions"][0]["page_number"] == 1
+        assert [entity["form_field"] for entity in document["entities"]] == ["sum"], "the model has read nothing"
 
 
 @pytest.mark.ocr

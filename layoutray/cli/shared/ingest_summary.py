@@ -37,6 +37,10 @@ def show(manifest: Manifest, out: str) -> None:
         terminal.say(f"dead letters: {_reasons(manifest)}")
     if manifest.known_from_train:
         terminal.say(f"{manifest.known_from_train} pages of dev and test have exactly the text of a training page")
+    if manifest.form_fields:
+        differing = manifest.form_fields_differing
+        lying = f"; {len(differing)} state another value than the page shows, e.g. {differing[0]}" if differing else ""
+        terminal.say(f"{manifest.form_fields} form fields{lying}")
     run, earlier = manifest.run, manifest.pages_in - manifest.run.pages
     done = f"{run.pages} pages done in {run.seconds:.1f} s ({run.pages_per_second:.2f} pages/s)"
     done_before = f", {earlier} done before" if earlier else ""

@@ -32,6 +32,8 @@ _ROW = "row"
 _SEPARATORS = ",", ";", "\t"
 _SEPARATOR = re.compile(r"sep=([,;\t])\r?\n", re.IGNORECASE)
 """The first line with which Excel is told the separator."""
+_INERT = re.compile(r"^'(?=\s*[=+\-@])")
+"""What keeps a spreadsheet from computing a text; `export values` writes it."""
 _SHOWN = 10
 """Mistakes that are named; of more, the number."""
 
@@ -111,7 +113,7 @@ def _csv_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
             )
             return
         for row in reader:
-            cells = [cell.strip() for cell in row]
+            cells = [_INERT.sub("", cell.strip()) for cell in row]
             if len(cells) == len(found) and any(cells):
                 file, field, value = cells[: len(_HEADING)]
                 yield reader.line_num, file, field, value, "".join(cells[len(_HEADING) :])

@@ -40,6 +40,12 @@ def test_rows_of_a_csv_file_are_fields_of_the_files_that_they_name(separator: st
     }
 
 
+def test_what_keeps_a_spreadsheet_from_computing_a_text_is_no_part_of_it(tmp_path: Path) -> None:
+    put(tmp_path / "a.pdf", "PDF")
+    put(tmp_path / "values.csv", "file,field,value\na.pdf,phone,'+49 30 1\na.pdf,sum,'= 1\na.pdf,name,'t Hooft\n")
+    assert [field.value for field in fields_of(tmp_path)["a.pdf"]] == ["+49 30 1", "= 1", "'t Hooft"]
+
+
 TABLE = "file;field;value\r\nMüller.pdf;city;Köln, Übersee\r\nMüller.pdf;total;1.234,50 €\r\n"
 
 
