@@ -42,4 +42,4 @@ def _row(name: str, found: Sequence[MeasuredInvoice]) -> tuple[str, int, str, in
     f1 = record_f1([one.expected for one in found], [one.answered for one in found]).f1
     added, noticed = (sum(getattr(one, key) for one in right) for key in ("adds_up", "wrong_noticed"))
     share = f"{100 * noticed / len(right):.1f} %" if right else "-"
-    return name, len(found), f"{100 * f1:.1f}", len(right), f"{added} of {len(right)}", share
+    return name, len(found), "-" if f1 is None else f"{100 * f1:.1f}", len(right), f"{added} of {len(right)}", share

@@ -1,11 +1,11 @@
 """The type of a record: a group of values that a document repeats, for example the line items of a receipt."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from layoutray.errors import InputError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordType:
     """The type of one kind of record.
 
@@ -16,7 +16,7 @@ class RecordType:
             With an amount, the records are checked to add up (see `layoutray.document.record_sums`); empty for none.
     """
 
-    fields: tuple[str, ...]
+    fields: tuple[str, ...] = field(kw_only=False)
     amount: str = ""
     count: str = ""
     unit_price: str = ""

@@ -150,8 +150,7 @@ class RecordResponse(_Body):
     confidence: Confidence = Field(description="the lowest confidence of its fields")
     fields: list[EntityResponse] = Field(description="its entities, in the order of the recipe")
     adds_up: bool | None = Field(
-        default=None,
-        description="whether its count times its unit price is its amount; left out if it does not state all three",
+        default=None, description="whether its amount is its count times its unit price; left out if it lacks one"
     )
 
 
@@ -161,9 +160,7 @@ class RecordSumResponse(_Body):
     name: str
     sum: str = Field(description="of their amounts after discounts", examples=["1234.50"])
     adds_up: bool | None = Field(
-        default=None,
-        description="whether the document states this sum, with taxes and the like; left out if no amount stands below "
-        "the records",
+        default=None, description="whether the document states this sum; left out if no amount is below the records"
     )
 
 

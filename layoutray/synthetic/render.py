@@ -36,8 +36,8 @@ Draw = Callable[[Random], Drawn | list[Drawn]]
 
 def bill(random: Random) -> Drawn:
     """A document of any kind; its goods, if it has any, are no entities."""
-    layouts, shares = zip(*LAYOUTS, strict=True)
-    return layouts.draw(random, random.choices(layouts, shares)[0])
+    kinds, shares = zip(*LAYOUTS, strict=True)
+    return layouts.draw(random, random.choices(kinds, shares)[0])
 
 
 def itemised_bill(random: Random) -> Drawn:
