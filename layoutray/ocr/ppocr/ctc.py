@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 BLANK = 0
 """Class of the CTC blank."""
 SPACE = " "
+LEAST_SPACE = 0.1
+"""Least probability of a space that separates two words."""
 _LEAST = 1e-8
 """Least probability of a class, so that logarithms stay finite."""
 
@@ -60,7 +62,8 @@ class Reading:
         """Probability of the least certain decision, 0..1; 0 without characters.
 
         Decisions are each character, a space or none before each but the first, and that no other character stands
-        between two. The last one shows characters that were missed.
+        between two. The last one shows characters that were missed. A space of the probability `LEAST_SPACE` is the
+        least certain one.
         """
         if not self.characters:
             return 0.0
@@ -72,8 +75,9 @@ class Reading:
             others[one.start : one.end] = 0.0
             before, end = self.classes[one.text], one.end
         others[end:, before] = 0.0
-        spaces = [max(one.space_before, 1.0 - one.space_before) for one in self.characters[1:]]
-        return min(1.0 - float(others.max()), *spaces, *(one.confidence for one in self.characters))
+        spaces = (_balanced(one.space_before) for one in self.characters[1:])
+        certain = (max(space, 1.0 - space) for space in spaces)
+        return min(1.0 - float(others.max()), *certain, *(one.confidence for one in self.characters))
 
     def with_confidence(self, mean: float) -> "Reading":
         """The reading with the confidences of its characters scaled to the mean `mean`."""
@@ -115,6 +119,12 @@ class Reading:
             forward[2:] = np.logaddexp(forward[2:], np.where(skips, before[:-2], -np.inf))
             forward += step
         return float(np.logaddexp.reduce(forward[-2:]))
+
+
+def _balanced(space: float) -> float:
+    """The probability of a space with the odds multiplied, so that `LEAST_SPACE` becomes one half."""
+    yes, no = (1.0 - LEAST_SPACE) * space, LEAST_SPACE * (1.0 - space)
+    return yes / (yes + no)
 
 
 class Decoder:

@@ -62,7 +62,7 @@ class RapidocrSettings:
     detection: Literal["tiny", "small"] = "small"
     short_side: int = 736
     certain: float = 0.9
-    sure: float = 0.95
+    sure: float = 0.9
     lexicon: str = ""
     lexicon_hash: str = ""
 

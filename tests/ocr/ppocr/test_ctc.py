@@ -56,7 +56,7 @@ def test_confidence_is_that_of_the_surest_step() -> None:
 
 @pytest.mark.parametrize(
     ("step", "changed"),
-    [(0, {"A": 0.6, "Ä": 0.4}), (1, {"": 0.6, "1": 0.4}), (1, {"": 0.6, " ": 0.4}), (3, {"": 0.6, "1": 0.4})],
+    [(0, {"A": 0.6, "Ä": 0.4}), (1, {"": 0.6, "1": 0.4}), (1, {"": 6 / 7, " ": 1 / 7}), (3, {"": 0.6, "1": 0.4})],
     ids=["another character", "a character between two", "a space", "a character at the end"],
 )
 def test_certainty_is_that_of_the_least_certain_decision(step: int, changed: dict[str, float]) -> None:
