@@ -67,6 +67,7 @@ class Manifest:
         truth: of labelled data, counts of the labels that were checked; see `TruthCheck.counts`.
         version: version of layoutray.
         run: the latest run.
+        language: what `language = "auto"` has decided; see `language.Decision`.
     """
 
     source: str
@@ -91,6 +92,7 @@ class Manifest:
     version: str
     run: IngestRun
     truth: dict[str, Any] = field(default_factory=dict[str, Any])
+    language: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @classmethod
     def read(cls, folder: str) -> Self:
