@@ -87,7 +87,8 @@ def _row(language: str, pages: Sequence[Page]) -> tuple[str, ...]:
         letters = 1 - len(edits) / sum(map(len, truth))
         words, own_words = ((Counter(part) & Counter(found)).total() / len(part) for part in (truth, own))
         cells.append(f"{letters:.3f}, {words:.3f}, {own_words:.3f}")
-        misread = misread or _misread("".join(truth), "".join(found), edits)
+        if name == _VARIANTS[0]:
+            misread = _misread("".join(truth), "".join(found), edits)
         terminal.say(f"{language} {name}: {cells[-1]}")
     return (language, str(len(truth)), *cells, ", ".join(f"{pair} {count}" for pair, count in misread.most_common(4)))
 
