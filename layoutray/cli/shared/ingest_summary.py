@@ -49,7 +49,8 @@ def show(manifest: Manifest, out: str) -> None:
 def _show_language(decision: Decision) -> None:
     """Say which language the first pages have, and what to do if that is doubtful."""
     terminal.say(
-        f"language: {decision.language}, decided from {decision.pages} pages with certainty {decision.certainty:.2f}"
+        f"language: {decision.language} with certainty {decision.certainty:.2f}; "
+        f"first pages that decided: {decision.pages}"
     )
     if decision.certainty < CERTAIN:
         others = ", ".join(f"{code} {share:.2f}" for code, share in decision.others.items()) or "none above 0.05"
