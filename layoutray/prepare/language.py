@@ -15,7 +15,7 @@ from typing import Any
 from layoutray.document import Word
 from layoutray.errors import DocumentError, InputError
 from layoutray.ocr.isolated import IsolatedRecogniser
-from layoutray.ocr.ppocr.settings import AUTO, LETTERS
+from layoutray.ocr.settings import AUTO
 from layoutray.prepare.discovery import find_documents
 from layoutray.prepare.output import Output
 from layoutray.prepare.recognise import check_engine
@@ -55,7 +55,7 @@ _CODES = {
     "swe": "sv",
     "tur": "tr",
 }
-"""ISO 639-1 codes, which py3langid knows, by ISO 639-3 code."""
+"""ISO 639-1 codes, which py3langid knows, of the languages whose letters are known, by ISO 639-3 code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ def with_language(
         return recipe, None
     decision = _kept(output) if output else None
     if decision is None:
-        every = replace(settings, language="+".join(LETTERS))
+        every = replace(settings, language="+".join(_CODES))
         reading = replace(recipe, recognition=replace(recipe.recognition, settings=every))
         decision = decide(_first_pages(root, reading))
     settings = replace(settings, language=decision.language)

@@ -6,6 +6,7 @@ from typing import Literal
 
 from layoutray.errors import InputError
 from layoutray.ocr import lexicon
+from layoutray.ocr.settings import AUTO
 from layoutray.store import sources
 
 _ASCII = "".join(map(chr, range(0x21, 0x7F)))
@@ -38,7 +39,7 @@ LETTERS: Mapping[str, str] = {
     "tur": "âçğıİîöşûü",
 }
 """Letters beyond ASCII by ISO 639-3 code."""
-ALL, AUTO = "all", "auto"
+ALL = "all"
 LATIN = frozenset(_ASCII + _SYMBOLS + " ").union(*map(str.lower, LETTERS.values()), *map(str.upper, LETTERS.values()))
 """The characters of all languages that can be named."""
 

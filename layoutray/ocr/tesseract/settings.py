@@ -6,6 +6,7 @@ The defaults had the highest word recall on receipts, forms and papers together:
 from dataclasses import dataclass, field
 
 from layoutray.errors import InputError
+from layoutray.ocr.settings import AUTO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,5 +43,5 @@ class TesseractSettings:
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
 
     def __post_init__(self) -> None:
-        if self.language == "auto":
+        if self.language == AUTO:
             raise InputError("Tesseract does not decide the language; set codes of its language data, such as deu+eng")
