@@ -118,6 +118,7 @@ LATER = {
     ("layoutray.cluster.connect", "layoutray.devices"): "to count GPUs, by verbs that use them",
     ("layoutray.document.filters", "py3langid"): "by `encode`, for a recipe that filters languages",
     ("layoutray.document.word_graph", "scipy"): "by `encode` and models, for an encoder that uses the graph",
+    ("layoutray.prepare.language", "py3langid"): 'for `language = "auto"`',
     ("layoutray.serving.jobs.postgresql", "psycopg"): "for a ledger in PostgreSQL",
     ("layoutray.tracking.client", "mlflow"): "for models:/",
     ("layoutray.tracking.client", "sqlalchemy"): "for models:/",

@@ -1,7 +1,7 @@
 """`layoutray ingest`: read documents with OCR; write their pages, dead letters and a manifest."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,12 +124,13 @@ def _show_plan(given: dict[str, Any], sample: int, price: float | None) -> int:
     from layoutray.cli.shared import cost, output_folder
     from layoutray.cli.shared.progress import ProgressDisplay
     from layoutray.cluster.ingest import plan_ingest
+    from layoutray.prepare.language import with_language
     from layoutray.prepare.output import Output
     from layoutray.recipe.ingest import load_ingest
     from layoutray.store.folder_kind import DATA_SET
 
-    recipe = load_ingest(given["recipe"], given["overrides"])
     source, out = output_folder.existing(given["source"]), output_folder.usable(given["out"], DATA_SET)
+    recipe, decision = with_language(load_ingest(given["recipe"], given["overrides"]), source, Output(out))
     with ProgressDisplay() as progress:
         plan = plan_ingest(source, recipe, limit=given["limit"], progress=progress)
     remaining = Output(out).done().remaining_pages(plan)
@@ -141,6 +142,8 @@ def _show_plan(given: dict[str, Any], sample: int, price: float | None) -> int:
         "pages": len(plan.page_tasks),
         "pages to do": len(remaining),
     }
+    if decision:
+        counts["language"] = asdict(decision)
     if remaining and sample > 0:
         counts["estimate"] = cost.of_pages(remaining, recipe, sample, given["workers"], price)
     return terminal.show_plan(recipe, counts)

@@ -9,10 +9,11 @@ Shards that a killed run has committed stay. The next run plans the same pages a
 References and page tasks are on the driver's disk; Ray's object store holds a few batches per worker.
 """
 
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain
 from typing import Any
 
@@ -25,6 +26,7 @@ from layoutray.cluster.progress import Progress, ignore_progress
 from layoutray.cluster.worker_pool import map_records
 from layoutray.prepare import read_before
 from layoutray.prepare.discovery import find_documents
+from layoutray.prepare.language import with_language
 from layoutray.prepare.manifest import IngestRun, Manifest, make_manifest
 from layoutray.prepare.opened_before import OpenedBefore
 from layoutray.prepare.output import Done, Output
@@ -59,22 +61,27 @@ def ingest(
         workers: number of worker processes; default: one for each core of the cluster.
 
     Raises:
-        InputError: if there is no document to ingest.
+        InputError: if there is no document to ingest, or no text from which `language = "auto"` can be decided.
         MissingDependencyError: if the OCR engine lacks a language or model.
         SchemaError: if `out` contains tables of another kind.
         OSError: if `out` cannot be written. Committed shards stay, and the next run processes the missing pages.
     """
     started = time.monotonic()
+    output = Output(out)
+    recipe, decision = with_language(recipe, root, output)
+    if decision:
+        output.write_language(json.dumps(asdict(decision)).encode())
     if recipe.words == "ocr":
         check_engine(recipe.recognition)
-    output = Output(out)
     output.clear_half_written()
     done = output.done()
     plan = plan_ingest(root, recipe, limit=limit, output=output, workers=workers, progress=progress)
     with connect(gpus=0):
         workers = workers or num_workers()
         pages = run_plan(plan, done, output, recipe, workers, progress)
-    manifest = make_manifest(root, output, plan, recipe, IngestRun(pages, time.monotonic() - started, workers))
+    run = IngestRun(pages, time.monotonic() - started, workers)
+    manifest = make_manifest(root, output, plan, recipe, run)
+    manifest = replace(manifest, language=asdict(decision)) if decision else manifest
     manifest.write(out)
     return manifest
 

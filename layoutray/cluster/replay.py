@@ -16,6 +16,7 @@ from layoutray.prepare.opened_before import OpenedBefore
 from layoutray.prepare.output import Output
 from layoutray.prepare.page_tasks import OpenedDocument, Plan
 from layoutray.prepare.plan import make_plan
+from layoutray.prepare.recognise import check_engine
 from layoutray.prepare.record_codecs import DOCUMENT_REF, reference_key
 from layoutray.recipe.ingest import IngestRecipe
 from layoutray.store.dead_letter import DeadLetter
@@ -60,6 +61,7 @@ def replay(
             f"{', '.join(changes)}: replay can change keys of recognition only; "
             "to change others, run `layoutray ingest` again"
         )
+    check_engine(changed.recognition)
     output.clear_half_written()
     plan = _plan(manifest, output, letters, changed, workers, progress)
     letter_ids = {letter.page_id for letter in letters}
@@ -67,6 +69,7 @@ def replay(
     pages = run_plan(plan, output.done(), output, changed, workers, progress)
     run = IngestRun(pages, time.monotonic() - started, workers)
     renewed = make_manifest(manifest.source, output, plan, recipe, run)
+    renewed = dataclasses.replace(renewed, language=manifest.language)
     renewed.write(out)
     return renewed
 

@@ -9,6 +9,8 @@ from layoutray import config
 from layoutray.errors import InputError, RecipeError
 from layoutray.ocr import engines
 
+AUTO = "auto"
+"""Language of an engine that an ingest decides from the first pages; see `layoutray.prepare.language`."""
 Profile = Literal["fast", "accurate"]
 
 PROFILES: Mapping[Profile, tuple[str, Mapping[str, Any]]] = {

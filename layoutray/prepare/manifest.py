@@ -70,6 +70,7 @@ class Manifest:
         form_fields_differing: those that state another value than the page shows: name, page and document.
         version: version of layoutray.
         run: the latest run.
+        language: what `language = "auto"` has decided; see `language.Decision`.
     """
 
     source: str
@@ -96,6 +97,7 @@ class Manifest:
     truth: dict[str, Any] = field(default_factory=dict[str, Any])
     form_fields: int = 0
     form_fields_differing: list[str] = field(default_factory=list[str])
+    language: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @classmethod
     def read(cls, folder: str) -> Self:

@@ -16,6 +16,7 @@ from layoutray.store.schema import DEAD_LETTERS, DOCUMENTS, PAGES
 DEAD_LETTERS_FOLDER = "dead_letters"
 """Folder of DEAD_LETTERS shards. A folder of EXAMPLES has one of the same name."""
 TRUTH_SHEET, TRUTH_LIST = "truth.png", "truth.json"
+_LANGUAGE = "language.json"
 _MANIFEST = "manifest.json"
 _MIX_SUMMARY = "mix.json"
 
@@ -31,6 +32,7 @@ class DataSet:
     | `dead_letters/` | DEAD_LETTERS shards: documents and pages that failed; absent if nothing failed |
     | `opened/` | OPENED shards: files that the next run does not open again if they have not changed |
     | `truth.json`, `truth.png` | labels that are suspicious or were not found; absent without labels |
+    | `language.json` | the language that `language = "auto"` has found; absent otherwise |
     | `manifest.json` | counts of an ingest; written last |
     | `mix.json` | content of a mix; written last |
 
@@ -55,6 +57,10 @@ class DataSet:
     @property
     def opened(self) -> str:
         return sources.join(self.folder, "opened")
+
+    @property
+    def language(self) -> str:
+        return sources.join(self.folder, _LANGUAGE)
 
     @property
     def manifest(self) -> str:
@@ -105,6 +111,9 @@ class DataSet:
 
     def write_manifest(self, data: bytes) -> None:
         shards.write_bytes(data, self.folder, _MANIFEST)
+
+    def write_language(self, data: bytes) -> None:
+        shards.write_bytes(data, self.folder, _LANGUAGE)
 
     def write_private(self, data: bytes, name: str) -> None:
         """Write a file that shows text of documents. On a local disk only its owner may read it."""

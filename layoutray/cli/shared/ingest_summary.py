@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from layoutray.cli.shared import terminal
 from layoutray.errors import LayoutrayError
+from layoutray.prepare.language import CERTAIN, Decision
 from layoutray.prepare.manifest import Manifest
 from layoutray.store import sources
 from layoutray.store.data_set import TRUTH_LIST, TRUTH_SHEET
@@ -22,6 +23,8 @@ def show(manifest: Manifest, out: str) -> None:
         ("pages", manifest.pages_in, manifest.pages_out, manifest.pages_dead, ""),
     ]
     terminal.show_table(f"Ingest of {manifest.source}", ("", "in", "out", "dead letters", "duplicates"), rows)
+    if manifest.language:
+        _show_language(Decision(**manifest.language))
     if manifest.duplicates:
         first = manifest.duplicates[0]
         terminal.say(
@@ -45,6 +48,20 @@ def show(manifest: Manifest, out: str) -> None:
     done = f"{run.pages} pages done in {run.seconds:.1f} s ({run.pages_per_second:.2f} pages/s)"
     done_before = f", {earlier} done before" if earlier else ""
     terminal.say(f"{done if run.pages else 'nothing left to do'}{done_before}; written to {out}")
+
+
+def _show_language(decision: Decision) -> None:
+    """Say which language the first pages have, and what to do if that is doubtful."""
+    terminal.say(
+        f"language: {decision.language} with certainty {decision.certainty:.2f}; "
+        f"first pages that decided: {decision.pages}"
+    )
+    if decision.certainty < CERTAIN:
+        others = ", ".join(f"{code} {share:.2f}" for code, share in decision.others.items()) or "none above 0.05"
+        terminal.say(
+            f"the language is doubtful (certainty below {CERTAIN}; others: {others}): if it is wrong, or there are "
+            "several, ingest into another folder with --set recognition.rapidocr.language=CODE+CODE"
+        )
 
 
 def show_truth(check: "TruthCheck", out: str) -> None:

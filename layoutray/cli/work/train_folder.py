@@ -24,6 +24,7 @@ from layoutray.evaluation.disagreements import disagreements
 from layoutray.evaluation.evaluate import FieldEvaluation
 from layoutray.evaluation.model_labels import ModelLabels
 from layoutray.prepare.infer_fields import InferredFields, infer_fields
+from layoutray.prepare.language import with_language
 from layoutray.prepare.whole_documents import read_documents
 from layoutray.readers import labelled_folder
 from layoutray.readers.own.reviewed import REVIEW_FILE
@@ -62,8 +63,10 @@ def show_plan(chosen: TrainFolderOptions) -> int:
 
 
 def _reading(folder: str, recipe: IngestRecipe, price: float) -> dict[str, Any]:
+    root = output_folder.existing(folder)
+    recipe, _ = with_language(recipe, root)
     with ProgressDisplay() as progress:
-        tasks = plan_ingest(output_folder.existing(folder), recipe, progress=progress).page_tasks
+        tasks = plan_ingest(root, recipe, progress=progress).page_tasks
     return {"pages": len(tasks)} | (cost.of_pages(tasks, recipe, _SAMPLE, None, price) if tasks else {})
 
 

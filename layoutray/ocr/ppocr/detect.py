@@ -1,12 +1,11 @@
 """Lines of text on a page, found by PP-OCR's detection network through the package `rapidocr`."""
 
 import math
-from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from rapidocr import RapidOCR
+from rapidocr.ch_ppocr_det.utils import DBPostProcess
 
 from layoutray.ocr.ppocr import models
 
@@ -24,6 +23,8 @@ _MULTIPLE = 32
 """The network takes sides that are a multiple of so many pixels."""
 _TEXT_PIXEL, _TEXT_LINE = 0.2, 0.25
 """Least probability of text in a pixel, and its mean over a line. The package's defaults lose whole lines."""
+_UNCLIP = 1.6
+"""A line grows on all sides by its area, divided by its perimeter, times this."""
 
 
 class Detector:
@@ -34,21 +35,8 @@ class Detector:
     """
 
     def __init__(self, size: str) -> None:
-        model = models.DETECTION[size]
-        models.session(model)  # says what to do if the model is damaged; the package would fail at every page
-        one_thread = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
-        settings = {
-            "Global.log_level": "error",
-            "Global.max_side_len": _LONGEST_SIDE,
-            "Det.limit_type": "min",
-            "Det.thresh": _TEXT_PIXEL,
-            "Det.box_thresh": _TEXT_LINE,
-            "Det.model_path": str(models.path_of(model)),
-        }
-        self._network = RapidOCR(params=settings | one_thread)
-        # The package sorts the boxes and not their probabilities, which then belong to other boxes.
-        self._detection = self._network._load_det_model()  # pyright: ignore[reportPrivateUsage]
-        self._detection.sorted_boxes = _as_found
+        self._session = models.session(models.DETECTION[size])
+        self._boxes = DBPostProcess(_TEXT_PIXEL, _TEXT_LINE, unclip_ratio=_UNCLIP, use_dilation=True)
 
     def lines(self, page: NDArray[np.uint8], short_side: int, max_pixels: int) -> Lines:
         """The lines of an RGB page (height, width, 3), in no order.
@@ -61,15 +49,16 @@ class Detector:
             Corners (lines, 4, 2) in pixels of the page, clockwise from each line's top left, and the mean probability
             of text over each line (lines,).
         """
-        # The network was trained on BGR pictures.
-        picture, scale = without_strip(page[:, :, ::-1])
-        self._detection.limit_side_len = min(short_side, largest_short_side(picture.shape, max_pixels))
-        found = self._network(picture, use_det=True, use_cls=False, use_rec=False)
-        boxes: Any = getattr(found, "boxes", None)  # the package declares results of other uses too
-        scores: Any = getattr(found, "scores", None)
-        if boxes is None or scores is None:
-            return np.zeros((0, 4, 2)), np.zeros(0)
-        return np.asarray(boxes, dtype=np.float64) / scale, np.asarray(scores, dtype=np.float64)
+        picture, scale = without_strip(page)
+        height, width = picture.shape[:2]
+        least = min(short_side, largest_short_side(picture.shape, max_pixels))
+        factor = min(max(least / min(height, width), 1.0), _LONGEST_SIDE / max(height, width))
+        size = [max(round(int(side * factor) / _MULTIPLE), 1) * _MULTIPLE for side in (width, height)]
+        # The network was trained on BGR pictures with values from -1 to 1.
+        values = cv2.resize(picture, size)[:, :, ::-1].astype(np.float32) / 127.5 - 1
+        (probabilities,) = self._session.run(None, {"x": np.ascontiguousarray(values.transpose(2, 0, 1)[None])})
+        corners, found = self._boxes(np.asarray(probabilities), (height, width))
+        return np.asarray(corners, dtype=np.float64).reshape(-1, 4, 2) / scale, np.asarray(found, dtype=np.float64)
 
 
 class FittingDetector:
@@ -124,7 +113,3 @@ def largest_short_side(shape: tuple[int, ...], max_pixels: int) -> int:
     """The shorter side of a picture (height, width, 3) that is scaled to `max_pixels`, as the network takes it."""
     short, long = sorted(shape[:2])
     return math.isqrt(max_pixels * short // long) // _MULTIPLE * _MULTIPLE
-
-
-def _as_found(dt_boxes: NDArray[Any]) -> NDArray[Any]:
-    return dt_boxes

@@ -14,7 +14,7 @@ from pathlib import Path
 import onnxruntime
 
 from layoutray.errors import MissingDependencyError
-from layoutray.ocr.ppocr.settings import ALL
+from layoutray.ocr.ppocr.settings import alphabet_of
 
 DETECTION = {"tiny": "detection-tiny.onnx", "small": "PP-OCRv6_det_small.onnx"}
 RECOGNITION = {"tiny": "recognition-tiny.onnx", "small": "recognition-small.onnx", "all": "PP-OCRv6_rec_small.onnx"}
@@ -55,7 +55,7 @@ def path_of(model: str) -> Path:
 
 def recognition(language: str) -> tuple[str, ...]:
     """The networks that read lines in `language`, the fastest first."""
-    return tuple(RECOGNITION[size] for size in (("all",) if language == ALL else ("tiny", "small")))
+    return tuple(RECOGNITION[size] for size in (("tiny", "small") if alphabet_of(language) else ("all",)))
 
 
 def version(models: Iterable[str]) -> str:

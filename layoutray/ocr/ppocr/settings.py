@@ -6,12 +6,13 @@ from typing import Literal
 
 from layoutray.errors import InputError
 from layoutray.ocr import lexicon
+from layoutray.ocr.settings import AUTO
 from layoutray.store import sources
 
 _ASCII = "".join(map(chr, range(0x21, 0x7F)))
 # Without the sign of multiplication: on receipts the network reads it for the letter x, between numbers too.
 _SYMBOLS = "£€¥¢§©®°±·÷–—‘’“”…•™"
-_LETTERS: Mapping[str, str] = {
+LETTERS: Mapping[str, str] = {
     "eng": "",
     "ces": "áčďéěíňóřšťúůýž",
     "dan": "æøå",
@@ -39,7 +40,7 @@ _LETTERS: Mapping[str, str] = {
 }
 """Letters beyond ASCII by ISO 639-3 code."""
 ALL = "all"
-LATIN = frozenset(_ASCII + _SYMBOLS + " ").union(*map(str.lower, _LETTERS.values()), *map(str.upper, _LETTERS.values()))
+LATIN = frozenset(_ASCII + _SYMBOLS + " ").union(*map(str.lower, LETTERS.values()), *map(str.upper, LETTERS.values()))
 """The characters of all languages that can be named."""
 
 
@@ -48,7 +49,8 @@ class RapidocrSettings:
     """Settings of PP-OCR.
 
     Attributes:
-        language: ISO 639-3 codes joined by `+`, whose letters can occur; `all` for every character of the model.
+        language: ISO 639-3 codes joined by `+`, whose letters can occur; `all` for every character of the model; `auto`
+            for a code that `ingest` decides from the first pages (see `layoutray.prepare.language`).
         detection: size of the network that finds lines.
         short_side: least pixels of a page's shorter side when lines are searched.
         certain: a line that the tiny network reads with less certainty, 0..1, is read by the small one.
@@ -62,13 +64,14 @@ class RapidocrSettings:
     detection: Literal["tiny", "small"] = "small"
     short_side: int = 736
     certain: float = 0.9
-    sure: float = 0.95
+    sure: float = 0.9
     lexicon: str = ""
     lexicon_hash: str = ""
 
     def __post_init__(self) -> None:
         """Check the values. Set the lexicon's address and hash, so that they are part of a page's identity."""
-        alphabet_of(self.language)
+        if self.language != AUTO:
+            alphabet_of(self.language)
         if self.lexicon:
             uri = sources.absolute(self.lexicon)
             found = lexicon.load(uri).fingerprint
@@ -95,13 +98,18 @@ def alphabet_of(language: str) -> frozenset[str]:
     Raises:
         InputError: when the characters of a language are not known.
     """
+    if language == AUTO:
+        raise InputError(
+            f"language is {AUTO!r}, which only an ingest can decide; set recognition.rapidocr.language to a code such "
+            "as deu; the manifest of an ingest has its decision under `language`"
+        )
     if language == ALL:
         return frozenset()
-    unknown = [code for code in language.split("+") if code not in _LETTERS]
+    unknown = [code for code in language.split("+") if code not in LETTERS]
     if unknown:
         raise InputError(
-            f"the letters of language {unknown[0]!r} are not known; allowed: {', '.join(sorted(_LETTERS))}, joined "
+            f"the letters of language {unknown[0]!r} are not known; allowed: {', '.join(sorted(LETTERS))}, joined "
             f"by +, or {ALL!r} for every character that the model knows"
         )
-    letters = "".join(_LETTERS[code] for code in language.split("+"))
+    letters = "".join(LETTERS[code] for code in language.split("+"))
     return frozenset(_ASCII + _SYMBOLS + letters + letters.upper().replace("SS", "ß") + " ")

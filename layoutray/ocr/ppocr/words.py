@@ -9,10 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutray.ocr.ppocr.ctc import Character, Reading
+from layoutray.ocr.ppocr.ctc import LEAST_SPACE, Character, Reading
 
-_SPACE = 0.1
-"""Least probability of a space that separates two words."""
 _GAP = 0.5
 """Least width of a blank that separates two words without a space, as a share of the line's height."""
 _GAP_IN_AMOUNT = 1.5
@@ -80,7 +78,7 @@ def words_of(reading: Reading, line: NDArray[np.uint8]) -> list[LineWord]:
 def _separates(gap: tuple[float, float], after: Character, height: int, in_amount: bool) -> bool:
     """Whether a blank before the character `after` separates two words."""
     width = (gap[1] - gap[0]) / height
-    return width >= _GAP_IN_AMOUNT if in_amount else after.space_before >= _SPACE or width >= _GAP
+    return width >= _GAP_IN_AMOUNT if in_amount else after.space_before >= LEAST_SPACE or width >= _GAP
 
 
 def _decimals(characters: Sequence[Character]) -> Sequence[int]:

@@ -5,6 +5,9 @@ The defaults had the highest word recall on receipts, forms and papers together:
 
 from dataclasses import dataclass, field
 
+from layoutray.errors import InputError
+from layoutray.ocr.settings import AUTO
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preprocessing:
@@ -38,3 +41,7 @@ class TesseractSettings:
     language: str = "eng"
     psm: int = 6
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
+
+    def __post_init__(self) -> None:
+        if self.language == AUTO:
+            raise InputError("Tesseract does not decide the language; set codes of its language data, such as deu+eng")

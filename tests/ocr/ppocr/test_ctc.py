@@ -56,7 +56,7 @@ def test_confidence_is_that_of_the_surest_step() -> None:
 
 @pytest.mark.parametrize(
     ("step", "changed"),
-    [(0, {"A": 0.6, "Ä": 0.4}), (1, {"": 0.6, "1": 0.4}), (1, {"": 0.6, " ": 0.4}), (3, {"": 0.6, "1": 0.4})],
+    [(0, {"A": 0.6, "Ä": 0.4}), (1, {"": 0.6, "1": 0.4}), (1, {"": 6 / 7, " ": 1 / 7}), (3, {"": 0.6, "1": 0.4})],
     ids=["another character", "a character between two", "a space", "a character at the end"],
 )
 def test_certainty_is_that_of_the_least_certain_decision(step: int, changed: dict[str, float]) -> None:
@@ -89,3 +89,10 @@ def test_only_characters_of_the_alphabet_can_be_spelled() -> None:
     reading = Decoder(CLASSES, "A1 ").decode(line("A"))
     assert reading.can_spell("A1")
     assert not reading.can_spell("Ä")
+
+
+@pytest.mark.parametrize(("dotless", "expected"), [(0.02, "ı"), (0.001, "i")])
+def test_an_i_that_may_well_have_no_dot_has_none(dotless: float, expected: str) -> None:
+    scores = np.array([[0.1, 0.89, dotless, 0.0]], np.float32)
+    assert Decoder(("", "i", "ı", " ")).decode(scores).text == expected
+    assert Decoder(("", "i", "ı", " "), "i ").decode(scores).text == "i"

@@ -53,7 +53,7 @@ def test_a_page_without_lines_has_no_words() -> None:
 def test_a_page_is_scaled_up_to_at_most_max_pixels(size: tuple[int, int], max_pixels: int, short_side: int) -> None:
     detector = Detector("small")
     scaled: list[int] = []
-    detector._detection.session = lambda picture: scaled.append(min(picture.shape[2:])) or np.zeros((1, 1, 32, 32))
+    detector._session.run = lambda _, feed: scaled.append(min(feed["x"].shape[2:])) or [np.zeros((1, 1, 32, 32))]
     detector.lines(np.full((*size, 3), 255, np.uint8), 736, max_pixels)
     assert scaled == [short_side]
 
@@ -96,8 +96,9 @@ def test_lines_are_searched_in_as_many_pixels_as_the_text_needs(factor: float) -
     page = np.asarray(Image.fromarray(LINES).resize((round(900 * factor), round(700 * factor))))
     detector = FittingDetector("small", 736)
     searched: list[int] = []
-    session = detector._fine._detection.session
-    detector._fine._detection.session = lambda picture: searched.append(min(picture.shape[2:])) or session(picture)
+    session = detector._fine._session
+    run = session.run
+    session.run = lambda names, feed: searched.append(min(feed["x"].shape[2:])) or run(names, feed)
     corners, probabilities = detector.lines(page, 10**8)
     middles = np.sort(corners[probabilities > 0.7][:, :, 1].mean(axis=1)) / factor
     assert middles == pytest.approx([320, 520], abs=8)
