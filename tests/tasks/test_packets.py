@@ -74,7 +74,7 @@ def test_documents_are_pages_that_begin_one_with_those_that_go_on_with_it() -> N
     pages = [text_page(number, f"text{number} with words", f"more{number}") for number in range(1, 6)]
     packet = split_of(pages, ["B-bill", "B-deed", "I-deed", "I-deed", "B-deed"], 0.9999)
     assert ranges(packet) == [("bill", (1,)), ("deed", (2, 3, 4)), ("deed", (5,))]
-    assert packet.documents[0].begin_confidence == 1.0, "a document begins at the first page"
+    assert packet.documents[0].begin_confidence == pytest.approx(1.0), "a document begins at the first page"
     assert all(0.5 < one.confidence <= 1 for one in packet.documents)
 
 
