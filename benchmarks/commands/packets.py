@@ -128,7 +128,11 @@ def measure(extractor: Extractor, measured: Sequence[Packet]) -> dict[str, float
         true = {part.first for part in packet.parts}
         found = {one.pages[0] for one in result.documents}
         right, found_all, true_all = right + len(true & found), found_all + len(found), true_all + len(true)
-        truth = {n: _tag(part.kind, n == part.first) for part in packet.parts for n in range(part.first, part.last + 1)}
+        truth = {
+            number: _tag(part.kind, number == part.first)
+            for part in packet.parts
+            for number in range(part.first, part.last + 1)
+        }
         after = {n: _tag(one.kind, n == one.pages[0]) for one in result.documents for n in one.pages}
         judged += [(truth[n], max(labels[n], key=lambda label: labels[n][label]), after[n]) for n in truth]
     pages = len(judged)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-SCHEMA_VERSION = "1.4"
+SCHEMA_VERSION = "1.5"
 """Version of the response schemas. The first number changes when an existing client could break."""
 
 ServedPath = Literal["/v1/extract", "/v1/summarize"]
@@ -193,6 +193,33 @@ class Timings(_Body):
     total_ms: float = Field(description="from the first byte of the request to the response")
 
 
+class PartResponse(_Body):
+    """A document of a packet, answered by the model of its kind."""
+
+    kind: str
+    pages: list[int] = Field(description="numbers of its pages in the packet, without blank ones", examples=[[4, 5, 6]])
+    confidence: Confidence = Field(description="that exactly these pages are a document of this kind")
+    begin_confidence: Confidence = Field(description="that a document begins at its first page")
+    model_id: str | None = Field(default=None, description="null if no model answers this kind")
+    model_version: str | None = None
+    document: DocumentResponse | None = Field(default=None, description="page numbers are those of the packet")
+    error: "ErrorDetail | None" = Field(default=None, description="why the model of its kind has not answered")
+
+
+class OtherPageResponse(_Body):
+    """A page of a packet that is in no document."""
+
+    page_number: int = Field(ge=1)
+    role: Literal["blank", "separator"]
+
+
+class PacketResponse(_Body):
+    """What a packet holds."""
+
+    documents: list[PartResponse] = Field(description="in the order of their pages")
+    other_pages: list[OtherPageResponse]
+
+
 class ExtractResponse(_Body):
     """The answer for one document."""
 
@@ -202,6 +229,7 @@ class ExtractResponse(_Body):
     status: Literal["success", "partial_success"]
     doc_id: str = Field(description="SHA-256 of the uploaded file, or of the JSON body")
     document: DocumentResponse
+    packet: PacketResponse | None = Field(default=None, description="only of a model of pages (task page_labels)")
     pages: list[PageResponse]
     errors: list[ProblemResponse]
     timings: Timings

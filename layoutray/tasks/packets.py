@@ -9,16 +9,15 @@ best packet is found by dynamic programming. Confidences are exact: shares of th
 possible. Blank pages and separator sheets are told by their words alone, and are in no sequence.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from layoutray.document import Page
-from layoutray.document.answers import Entity
 from layoutray.document.packets import is_separator
 from layoutray.document.page_pairs import evidence
 
@@ -105,7 +104,23 @@ def split(pages: Sequence[Page], labels: Mapping[int, Mapping[str, float]]) -> S
     return SplitPacket(tuple(documents), others)
 
 
-def label_probabilities(entities: Sequence[Entity]) -> dict[int, dict[str, float]]:
+class PageLabel(Protocol):
+    """A label with its probability, as task page_labels answers it."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def confidence(self) -> float: ...
+    @property
+    def bounding_regions(self) -> Sequence["_OnPage"]: ...
+
+
+class _OnPage(Protocol):
+    @property
+    def page_number(self) -> int: ...
+
+
+def label_probabilities(entities: Iterable[PageLabel]) -> dict[int, dict[str, float]]:
     """The probabilities of the labels of each page by its number, from the answers of a model of pages."""
     labels: dict[int, dict[str, float]] = {}
     for entity in entities:
