@@ -327,9 +327,7 @@ class ModelHealth(_Body):
     """The state of a model that is not the default one."""
 
     model_version: str | None = Field(default=None, description="the served version; absent until it was loaded once")
-    refused: RefusedVersion | None = Field(
-        default=None, description="only if a version was asked for and is not served"
-    )
+    refused: RefusedVersion | None = Field(default=None, description="only if the wanted version is not served")
 
 
 class LiveResponse(_Body):

@@ -1,9 +1,9 @@
 """Answered packets become a list of documents, and a data set for each kind."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,12 +28,12 @@ def write(folder: Path, packet: list[Page]) -> DataSet:
     shards.write(codec.pages_table(packet, [f"p{one.number}" for one in packet]), made.pages, "part-0.parquet")
     document = Document(doc_id=packet[0].doc_id, source="p.pdf", split="", num_pages=len(packet))
     shards.write(codec.documents_table([document]), made.documents, "part-0.parquet")
-    numbers = dict.fromkeys(("documents_in", "documents_out", "documents_dead", "without_picture"), 1)
-    numbers |= dict.fromkeys(("pages_in", "pages_out", "pages_dead", "rows"), len(packet))
-    numbers |= dict.fromkeys(("known_from_train", "box_repairs", "words_dropped"), 0)
-    texts: Mapping[str, dict[str, int]] = {name: {} for name in ("reasons", "words_from", "engines", "splits")}
+    counts: dict[str, Any] = dict.fromkeys(("documents_in", "documents_out", "documents_dead", "without_picture"), 1)
+    counts |= dict.fromkeys(("pages_in", "pages_out", "pages_dead", "rows"), len(packet))
+    counts |= dict.fromkeys(("known_from_train", "box_repairs", "words_dropped"), 0)
+    counts |= {name: {} for name in ("reasons", "words_from", "engines", "splits")}
     run = IngestRun(pages=1, seconds=1.0, workers=1)
-    Manifest(source="s", duplicates=[], settings={}, settings_hash="h", version="0", run=run, **numbers, **texts).write(
+    Manifest(source="s", duplicates=[], settings={}, settings_hash="h", version="0", run=run, **counts).write(
         made.folder
     )
     return made
