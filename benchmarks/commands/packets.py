@@ -134,7 +134,7 @@ def measure(extractor: Extractor, measured: Sequence[Packet]) -> dict[str, float
             for number in range(part.first, part.last + 1)
         }
         after = {n: _tag(one.kind, n == one.pages[0]) for one in result.documents for n in one.pages}
-        judged += [(truth[n], max(labels[n], key=lambda label: labels[n][label]), after[n]) for n in truth]
+        judged += [(truth[number], _likeliest(labels[number]), after[number]) for number in truth]
     pages = len(judged)
     return {
         "accuracy": sum(true == found for true, found, _ in judged) / pages,
@@ -144,6 +144,10 @@ def measure(extractor: Extractor, measured: Sequence[Packet]) -> dict[str, float
         "boundary_f1": 2 * right / (found_all + true_all),
         "cpu_seconds_a_page": seconds,
     }
+
+
+def _likeliest(labels: Mapping[str, float]) -> str:
+    return max(labels, key=lambda label: labels[label])
 
 
 def _tag(kind: str, begins: bool) -> str:
