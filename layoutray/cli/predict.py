@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.verbs import needs_extra
+from layoutray.errors import InputError
+from layoutray.recipe.ingest import load_ingest
+from layoutray.store.output_lock import working_on
 
 if TYPE_CHECKING:
     from layoutray.checkpoint import Checkpoint, Fetch
@@ -36,6 +39,14 @@ _OPTIONS = {
         help="model replicas, and processes that read pages (default: 1 replica, 1 reading process per core)",
     ),
     "gpus": options.gpus("replica"),
+    "routes": option(
+        "--route",
+        action="append",
+        default=[],
+        metavar="KIND=MODEL",
+        help="answer the documents of this kind, which a model of task page_labels finds in packets, with MODEL; "
+        "repeatable",
+    ),
     "beams": options.beams(),
     "csv": option(
         "--csv",
@@ -63,7 +74,6 @@ def _show_plan(given: Mapping[str, Any], sample: int, price: float | None) -> in
     from layoutray.cli.shared import cost
     from layoutray.cli.shared.progress import ProgressDisplay
     from layoutray.cluster.ingest import plan_ingest
-    from layoutray.recipe.ingest import load_ingest
     from layoutray.store import shards
     from layoutray.store.data_set import DataSet, is_ingested
     from layoutray.store.schema import PAGES
@@ -93,6 +103,7 @@ def predict(
     recipe: str = "ingest-folder",
     workers: int | None = None,
     gpus: float | None = None,
+    routes: Sequence[str] = (),
     beams: int = 1,
     csv: str | Path | None = None,
     tracking_uri: str = "",
@@ -109,6 +120,7 @@ def predict(
         recipe: ingest recipe for a `source` that is not ingested yet.
         workers: model replicas, and processes that read files; None: one replica, one reading process per core.
         gpus: GPUs of each replica; None: 1 if there is one for each, else 0.
+        routes: `KIND=MODEL` assignments, see docs/packets.md; the answers of MODEL are in `out/answers/KIND`.
         beams: beam width of text-generating models; 1 is greedy.
         csv: file or address for a table of all values.
         tracking_uri: MLflow server or store for `models:/`; empty: MLFLOW_TRACKING_URI, else ./mlflow.db.
@@ -121,19 +133,15 @@ def predict(
         InputError: if the registry does not have the model, `out` has answers of another job, or there is no document.
         CheckpointError: if the checkpoint is incomplete.
     """
-    # Imported late because Ray and PyTorch take seconds, for which neither `--help` nor a mistake shall wait.
-    from layoutray.recipe.ingest import load_ingest
-
     ingest_recipe = load_ingest(recipe, overrides)
     root, folder = _places(source, out)
     name, fetch, loaded = load(str(checkpoint), tracking_uri)
-    answer = _answer_of(loaded)
-
+    answer, by_kind = _answer_of(loaded), _by_kind(loaded, routes, tracking_uri)
+    # Imported late because Ray takes seconds, for which neither `--help` nor a mistake shall wait.
     from layoutray.cli.shared.progress import ProgressDisplay
     from layoutray.cluster.answer_job import JobIdentity
     from layoutray.cluster.connect import connect
     from layoutray.cluster.placement import Replicas
-    from layoutray.store.output_lock import working_on
 
     identity, replicas = JobIdentity.of(loaded, root, beams), Replicas(workers or 1, gpus, fetch)
     with working_on(folder), ProgressDisplay() as progress:
@@ -143,7 +151,47 @@ def predict(
             done = answer(name, ingested, folder, identity=identity, replicas=replicas, progress=progress)
     _summarise(done, ingested, str(out))
     _write_table(folder, csv)
+    for kind, (pages, answers) in _split(loaded, ingested, folder).items():
+        if kind in by_kind:
+            predict(by_kind[kind], pages, out=answers, workers=workers, gpus=gpus, tracking_uri=tracking_uri)
     return done
+
+
+def _by_kind(loaded: "Checkpoint", routes: Sequence[str], tracking_uri: str) -> dict[str, str]:
+    """The model of each kind. Raises InputError for a wrong `--route`, or one of a model that labels no pages."""
+    models: dict[str, str] = {}
+    for route in routes:
+        kind, _, model = route.partition("=")
+        known = sorted({label[2:] for label in loaded.labels}) if _labels_pages(loaded) else []
+        if kind not in known or kind in models or not model:
+            kinds = (
+                ", ".join(known) or f"none, because {loaded.recipe.name} is a model of task {loaded.recipe.task.name}"
+            )
+            raise InputError(f"--route {route} must be KIND=MODEL, each kind once; the kinds are {kinds}")
+        _answer_of(load(model, tracking_uri)[2])
+        models[kind] = model
+    return models
+
+
+def _labels_pages(loaded: "Checkpoint") -> bool:
+    from layoutray.tasks import LabelsPages
+
+    return isinstance(loaded.recipe.task, LabelsPages)
+
+
+def _split(loaded: "Checkpoint", ingested: str, folder: str) -> dict[str, tuple[str, str]]:
+    """Split the packets that a model of pages has answered. Returns the data set of each kind, and where answers go."""
+    from layoutray.prepare.split_packets import PACKETS, split_packets
+    from layoutray.store import sources
+    from layoutray.store.answer_set import AnswerSet
+    from layoutray.store.data_set import DataSet
+
+    if not _labels_pages(loaded):
+        return {}
+    found = split_packets(AnswerSet(folder), DataSet(ingested))
+    counts = ", ".join(f"{count} {kind}" for kind, count in (*found.documents.items(), *found.others.items()))
+    terminal.say(f"documents in the packets: {counts or 'none'}; see {PACKETS} in {folder}")
+    return {kind: (pages, sources.join(folder, "answers", sources.name(pages))) for kind, pages in found.kinds.items()}
 
 
 def answering(loaded: "Checkpoint") -> "Callable[[Page], object] | None":

@@ -59,7 +59,8 @@ def parts(chosen: Mapping[str, Any]) -> "tuple[ServeSettings, Registry]":
     given = _given(ServeSettings, chosen)
     given |= {"checkpoint": chosen["checkpoint"]}
     given |= {"recognition": load_ingest(chosen["recipe"], chosen["overrides"]).recognition}
-    given |= {"limits": Limits(**_given(Limits, chosen)), "models": _named(chosen["models"])}
+    given |= {"limits": Limits(**_given(Limits, chosen)), "models": _named(chosen["models"], "--model")}
+    given |= {"routes": _named(chosen["routes"], "--route")}
     return deployment.deployed(given, chosen["tracking_uri"])
 
 
@@ -80,14 +81,15 @@ def application(arguments: dict[str, Any]) -> "Application":
     return build_app(*deployment.deployed({**arguments, "host": _ANY_HOST, "port": 0}, stores.default_uri()))
 
 
-def _named(models: Sequence[str]) -> dict[str, str]:
-    """The models of `--model NAME=MODEL` by name. Raises InputError."""
+def _named(pairs: Sequence[str], flag: str) -> dict[str, str]:
+    """The values of `--model NAME=MODEL` or `--route KIND=NAME`. Raises InputError."""
     named: dict[str, str] = {}
-    for given in models:
-        name, equals, model = given.partition("=")
-        if not (name and equals and model) or name in named:
-            raise InputError(f"--model {given} must be NAME=MODEL, with a name that no other --model has")
-        named[name] = model
+    for given in pairs:
+        name, equals, value = given.partition("=")
+        if not (name and equals and value) or name in named:
+            form = "NAME=MODEL, with a name" if flag == "--model" else "KIND=NAME, with a kind"
+            raise InputError(f"{flag} {given} must be {form} that no other {flag} has")
+        named[name] = value
     return named
 
 

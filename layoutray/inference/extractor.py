@@ -23,7 +23,7 @@ from layoutray.document.tags import kind_of
 from layoutray.document.word_graph import FindNeighbours
 from layoutray.errors import CheckpointError
 from layoutray.inference import interruption
-from layoutray.tasks import ReadsNames, TagsWords, document_fields_of, records_of
+from layoutray.tasks import LabelsPages, ReadsNames, TagsWords, document_fields_of, records_of
 from layoutray.tasks.field_answers import field_answers
 from layoutray.tasks.record_columns import with_columns
 from layoutray.tasks.records import find_records
@@ -95,6 +95,7 @@ class Tagging:
         windows: list[list[Example]] = []
         for page in map(self._left_to_model, pages):
             interruption.check()
+            page = self.task.read(page) if isinstance(self.task, LabelsPages) else page  # noqa: PLW2901
             windows.append(unlabelled(page, self.tokenizer, self.max_length, self.find_neighbours))
         return windows
 

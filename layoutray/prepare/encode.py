@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -16,15 +16,16 @@ from layoutray.checkpoint import Fetch
 from layoutray.document import Document, Page
 from layoutray.document.field_lines import parse, to_lines
 from layoutray.document.filters import Filters
+from layoutray.document.packets import parts_of
 from layoutray.errors import InputError, Reason, as_document_error
-from layoutray.prepare.field_truth import TaggedPages, document_letter, tagged_pages
+from layoutray.prepare.field_truth import TaggedPages, document_letter, labelled_pages, tagged_pages
 from layoutray.prepare.whole_documents import read_documents, whole_documents
 from layoutray.recipe.recipes import TokenizerRecipe
 from layoutray.store import codec
 from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import EXAMPLES
-from layoutray.tasks import TagsWords, Task, WritesTexts, fields_of
+from layoutray.tasks import LabelsPages, TagsWords, Task, WritesTexts, fields_of
 from layoutray.tokenizer import Tokenizer
 
 _RowsAndLetters = tuple[list[dict[str, Any]], list[DeadLetter]]
@@ -64,6 +65,8 @@ class Encoder:
         rows: list[dict[str, Any]] = []
         fields = fields_of(self.task)
         tagged = tagged_pages(pages, self.data_sets, fields) if fields else TaggedPages(pages, (), {})
+        if isinstance(self.task, LabelsPages):
+            tagged = replace(tagged, pages=[self.task.read(page) for page in labelled_pages(pages, self.data_sets)])
         letters = list(tagged.letters)
         for page, page_id in zip(tagged.pages, page_ids, strict=True):
             try:
@@ -175,6 +178,8 @@ def labels_for(task: Task, data_sets: Iterable[DataSet]) -> tuple[str, ...]:
         return ()
     if fields := fields_of(task):
         return task.label_names([[f"B-{name}" for name in fields]])
+    if isinstance(task, LabelsPages):
+        return task.label_names([[f"B-{part.kind}"] for one in read_documents([*data_sets]) for part in parts_of(one)])
     page_tags = (
         tags
         for data_set in data_sets

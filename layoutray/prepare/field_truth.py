@@ -2,13 +2,15 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layoutray.document import Document, Page
 from layoutray.document.field_type import FieldType
+from layoutray.document.packets import page_tag, parts_of
+from layoutray.document.tags import UNKNOWN
 from layoutray.errors import DocumentError, InputError, Reason, as_document_error
 from layoutray.prepare.tag_fields import tag_fields
-from layoutray.prepare.whole_documents import read_documents, whole_documents
+from layoutray.prepare.whole_documents import has_id, read_documents, whole_documents
 from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
 
@@ -60,6 +62,21 @@ def tagged_pages(pages: Sequence[Page], data_sets: Sequence[DataSet], schema: Ma
                 message = f"{stated}; correct the values, or set `many = true`"
                 letters.append(document_letter(document, Reason.CONTRADICTORY, message))
     return TaggedPages([tagged.get((page.doc_id, page.number), page) for page in pages], letters, failures)
+
+
+def labelled_pages(pages: Sequence[Page], data_sets: Sequence[DataSet]) -> list[Page]:
+    """`pages`, whose words have the tag of their page in the documents of its packet (`document.packets.page_tag`).
+
+    Pages between the documents of a packet have the tag `?`; those of files without stated documents have none.
+    """
+    documents = read_documents(data_sets, has_id({page.doc_id for page in pages}))
+    parts = {document.doc_id: parts_of(document) for document in documents}
+    labelled: list[Page] = []
+    for page in pages:
+        of_file = parts.get(page.doc_id)
+        tag = (page_tag(of_file, page.number) or UNKNOWN) if of_file else None
+        labelled.append(replace(page, words=tuple(replace(word, tag=tag) for word in page.words)))
+    return labelled
 
 
 def count_values(data_sets: Sequence[DataSet], schema: Mapping[str, FieldType]) -> int:

@@ -10,6 +10,7 @@ from layoutray.document import Document, Field
 from layoutray.document.contradictions import contradictory
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
+from layoutray.document.packets import PART
 from layoutray.errors import InputError
 
 _FEWEST_FOR_REQUIRED = 5
@@ -69,6 +70,11 @@ def infer_fields(documents: Iterable[Document], wanted: Mapping[str, str]) -> In
             values[field.name].append(field)
     if not values:
         raise InputError("no document has a value; give the values of each document, or label and finish some")
+    if PART in values:
+        raise InputError(
+            "the values say which documents the files hold, not what the documents say; train a model of their pages "
+            "with `layoutray finetune finetune-pages`, see docs/packets.md"
+        )
     if unknown := [name for name in wanted if name not in values]:
         raise InputError(
             f"no document has a value of {', '.join(unknown)}; the fields are {', '.join(values)}; correct --fields"

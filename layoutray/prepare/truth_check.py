@@ -16,6 +16,7 @@ from typing import Any
 from layoutray.document import SUMMARY, Box, Document, Page
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
+from layoutray.document.packets import PART
 from layoutray.document.tags import are_entity_tags, spans
 from layoutray.errors import DocumentError
 from layoutray.prepare.infer_fields import type_of
@@ -144,7 +145,7 @@ def _labels(data_set: DataSet, doc_ids: Sequence[str]) -> Iterator[Label]:
         for document, pages in group:
             tagged = [label for page in pages for label in _tagged(page)]
             yield from tagged
-            yield from _stated(document, pages, types, {label.name for label in tagged} | {SUMMARY})
+            yield from _stated(document, pages, types, {label.name for label in tagged} | {SUMMARY, PART})
 
 
 def _tagged(page: Page) -> Iterator[Label]:

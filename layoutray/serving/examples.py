@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from layoutray.serving import schema
+from layoutray.serving import schema, status
 
 _POLYGON = [130.0, 610.0, 196.0, 610.0, 196.0, 634.0, 130.0, 634.0]
 _REGIONS = [schema.RegionResponse(page_number=1, polygon=_POLYGON)]
@@ -55,23 +55,23 @@ BODIES: Sequence[BaseModel] = (
         errors=[],
         timings=_TIMINGS,
     ),
-    schema.ModelsResponse(
+    status.ModelsResponse(
         models=[
-            schema.ModelResponse(
+            status.ModelResponse(
                 **_MODEL, path="/v1/extract", entity_types=["date", "total"], tried_on="its own example"
             ),
-            schema.ModelResponse(
+            status.ModelResponse(
                 model_id="invoices",
                 model_version="12",
                 path="/v1/models/invoices/extract",
                 entity_types=["number", "total"],
                 tried_on="its own example",
             ),
-            schema.ModelResponse(model_id="letters"),
+            status.ModelResponse(model_id="letters"),
         ]
     ),
-    schema.HealthResponse(
-        model_version="3", models={"invoices": schema.ModelHealth(model_version="12"), "letters": schema.ModelHealth()}
+    status.HealthResponse(
+        model_version="3", models={"invoices": status.ModelHealth(model_version="12"), "letters": status.ModelHealth()}
     ),
 )
 """One example for each body."""

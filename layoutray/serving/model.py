@@ -22,7 +22,7 @@ from layoutray.serving import failures, submission
 from layoutray.serving.limits import Limits
 from layoutray.serving.schema import RefusalCode, ServedPath, TriedOn
 from layoutray.store import sources
-from layoutray.tasks import ReadsNames, WritesTexts
+from layoutray.tasks import LabelsPages, ReadsNames, WritesTexts
 from layoutray.tasks.field_names import asked_fields
 
 _WEIGHTS = "model.safetensors"
@@ -89,6 +89,7 @@ class ModelDescription:
         explains: whether it can return the selected words.
         tried_on: what it answered before it was served.
         by_name: whether it answers the fields that a request names, see `asking`.
+        labels_pages: whether it finds the documents of packets, see `serving.router`.
     """
 
     version: Version
@@ -103,6 +104,7 @@ class ModelDescription:
     explains: bool
     tried_on: TriedOn
     by_name: bool = False
+    labels_pages: bool = False
 
     def asking(self, fields: str) -> Self:
         """The model as it answers the fields that a request names, as `tasks.field_names` reads them; empty for none.
@@ -290,6 +292,7 @@ def _describe(
         explains=writes and model.shows_selection,
         tried_on=tried_on,
         by_name=isinstance(model, NamedExtractor),
+        labels_pages=isinstance(loaded.recipe.task, LabelsPages),
     )
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from layoutray.errors import ApiError
 from layoutray.inference.generation import NO_SELECTION
-from layoutray.serving import failures, schema, submission, telemetry
+from layoutray.serving import failures, schema, status, submission, telemetry
 from layoutray.serving.access.auth import Access, Call, Caller, returned_on_failure
 from layoutray.serving.answer import DocumentAnswer
 from layoutray.serving.answerer import DEFAULT, Answerer
@@ -89,11 +89,11 @@ class Routes:
                 tags=["documents"],
             )
         not_ready: dict[int | str, dict[str, Any]] = {503: errors[503]}
-        refused: dict[int | str, dict[str, Any]] = {status: errors[status] for status in (401, 403, 429)}
+        refused: dict[int | str, dict[str, Any]] = {code: errors[code] for code in (401, 403, 429)}
         api.add_api_route(
             "/v1/models",
             self.models,
-            response_model=schema.ModelsResponse,
+            response_model=status.ModelsResponse,
             responses=not_ready | refused,
             dependencies=[Depends(allow("extract", "jobs", "review"))],
             tags=["models"],
@@ -102,7 +102,7 @@ class Routes:
             api.add_api_route(
                 path,
                 self.ready,
-                response_model=schema.HealthResponse,
+                response_model=status.HealthResponse,
                 response_model_exclude_none=True,
                 responses=not_ready,
                 tags=["operation"],
@@ -187,19 +187,19 @@ class Routes:
                 with (self._files if submission.is_form(request) else self._words).enter(caller.name):
                     yield Call(caller, record)
 
-    async def models(self) -> schema.ModelsResponse:
+    async def models(self) -> status.ModelsResponse:
         """The served models, their paths and entity types; of a model that no request has asked for, its name."""
         async with within(_HEALTH_SECONDS, "the model", "try again later"):
             default = await self._answerer.model()
         others = list(self._answerer.models().items())[1:]
         shown = [_shown(default.model_id, default), *(_shown(name, state.description) for name, state in others)]
-        return schema.ModelsResponse(models=shown)
+        return status.ModelsResponse(models=shown)
 
-    async def live(self) -> schema.LiveResponse:
+    async def live(self) -> status.LiveResponse:
         """200 when the process of the HTTP routes answers, whether or not a model does."""
-        return schema.LiveResponse()
+        return status.LiveResponse()
 
-    async def ready(self) -> schema.HealthResponse:
+    async def ready(self) -> status.HealthResponse:
         """200 when a model replica answers, else 503; says if the version that an alias names cannot be served."""
         try:
             async with asyncio.timeout(_HEALTH_SECONDS):
@@ -210,12 +210,12 @@ class Routes:
             ) from error
         default, *others = self._answerer.models().items()
         health = {
-            name: schema.ModelHealth(
+            name: status.ModelHealth(
                 model_version=state.description and state.description.model_version, refused=_refused(state)
             )
             for name, state in others
         }
-        return schema.HealthResponse(
+        return status.HealthResponse(
             model_version=model.model_version, refused=_refused(default[1]), models=health or None
         )
 
@@ -233,11 +233,11 @@ async def _response(answered: DocumentAnswer, *, words: bool = False) -> Respons
     return Response(await asyncio.to_thread(rendered), media_type="application/json")
 
 
-def _shown(name: str, model: ModelDescription | None) -> schema.ModelResponse:
+def _shown(name: str, model: ModelDescription | None) -> status.ModelResponse:
     """A model as it is shown; None: no request has asked for it."""
     if model is None:
-        return schema.ModelResponse(model_id=name)
-    return schema.ModelResponse(
+        return status.ModelResponse(model_id=name)
+    return status.ModelResponse(
         model_id=name,
         model_version=model.model_version,
         path=model.served_at,
@@ -246,8 +246,8 @@ def _shown(name: str, model: ModelDescription | None) -> schema.ModelResponse:
     )
 
 
-def _refused(state: ModelState) -> schema.RefusedVersion | None:
+def _refused(state: ModelState) -> status.RefusedVersion | None:
     refusal = state.refusal
-    return refusal and schema.RefusedVersion(
+    return refusal and status.RefusedVersion(
         model_version=refusal.version.label, code=refusal.code, message=refusal.message
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-SCHEMA_VERSION = "1.4"
+SCHEMA_VERSION = "1.5"
 """Version of the response schemas. The first number changes when an existing client could break."""
 
 ServedPath = Literal["/v1/extract", "/v1/summarize"]
@@ -20,7 +20,9 @@ Polygon = Annotated[
 ]
 
 
-class _Body(BaseModel):
+class Body(BaseModel):
+    """The body of a request or response, or a part of one."""
+
     model_config = ConfigDict(extra="forbid")
 
 
@@ -36,7 +38,7 @@ _Pixels = Annotated[int, _NumberOnly, Field(gt=0, le=1_000_000, description="pix
 _Coordinate = Annotated[float, _NumberOnly]
 
 
-class WordInput(_Body):
+class WordInput(Body):
     """A word from the client's OCR."""
 
     text: str = Field(min_length=1, examples=["TOTAL"])
@@ -45,7 +47,7 @@ class WordInput(_Body):
     )
 
 
-class PageInput(_Body):
+class PageInput(Body):
     """A page with words from the client's OCR, in reading order."""
 
     width: _Pixels = Field(examples=[800])
@@ -53,13 +55,13 @@ class PageInput(_Body):
     words: list[WordInput] = Field(fail_fast=True)
 
 
-class ExtractRequest(_Body):
+class ExtractRequest(Body):
     """Pages with words, for clients with their own OCR."""
 
     pages: list[PageInput] = Field(min_length=1, fail_fast=True)
 
 
-class SummarizeRequest(_Body):
+class SummarizeRequest(Body):
     """Pages with words, for clients with their own OCR, or plain text."""
 
     pages: list[PageInput] | None = Field(default=None, min_length=1, fail_fast=True)
@@ -80,14 +82,14 @@ _FORM_FIELD = "name of the form field of a fillable PDF file that states it; lef
 _DRAWN = "what the page shows in the form field, if that is another value; left out if it is the same"
 
 
-class RegionResponse(_Body):
+class RegionResponse(Body):
     """A region of a page."""
 
     page_number: int = Field(ge=1)
     polygon: Polygon
 
 
-class EntityResponse(_Body):
+class EntityResponse(Body):
     """An extracted entity."""
 
     type: str
@@ -107,7 +109,7 @@ class EntityResponse(_Body):
     drawn: str | None = Field(default=None, description=_DRAWN)
 
 
-class FieldResponse(_Body):
+class FieldResponse(Body):
     """A value of a field of the document."""
 
     name: str
@@ -141,7 +143,7 @@ class FieldResponse(_Body):
     reason: str | None = Field(default=None, description="why this is the value, if not a model has found it")
 
 
-class RecordResponse(_Body):
+class RecordResponse(Body):
     """Entities that belong together, for example a line item."""
 
     name: str
@@ -154,7 +156,7 @@ class RecordResponse(_Body):
     )
 
 
-class RecordSumResponse(_Body):
+class RecordSumResponse(Body):
     """The sum of the records of one name."""
 
     name: str
@@ -164,7 +166,7 @@ class RecordSumResponse(_Body):
     )
 
 
-class DocumentResponse(_Body):
+class DocumentResponse(Body):
     """Entities, fields and records of the document."""
 
     entities: list[EntityResponse]
@@ -179,7 +181,7 @@ class DocumentResponse(_Body):
     )
 
 
-class WordResponse(_Body):
+class WordResponse(Body):
     """A word of a page."""
 
     content: str
@@ -189,7 +191,7 @@ class WordResponse(_Body):
     )
 
 
-class PageResponse(_Body):
+class PageResponse(Body):
     """A page of the document."""
 
     page_number: int = Field(ge=1)
@@ -200,7 +202,7 @@ class PageResponse(_Body):
     words: list[WordResponse] | None = Field(default=None, description="only with ?words=true")
 
 
-class ProblemResponse(_Body):
+class ProblemResponse(Body):
     """Why one page failed; the other pages are answered."""
 
     code: str
@@ -210,7 +212,7 @@ class ProblemResponse(_Body):
     page_number: int = Field(ge=1)
 
 
-class Timings(_Body):
+class Timings(Body):
     """Times in milliseconds. Pages are processed in parallel, so sums over pages can exceed the total."""
 
     ocr_ms: float = Field(description="OCR, summed over pages")
@@ -219,7 +221,34 @@ class Timings(_Body):
     total_ms: float = Field(description="from the first byte of the request to the response")
 
 
-class ExtractResponse(_Body):
+class PartResponse(Body):
+    """A document of a packet, answered by the model of its kind."""
+
+    kind: str
+    pages: list[int] = Field(description="numbers of its pages in the packet, without blank ones", examples=[[4, 5, 6]])
+    confidence: Confidence = Field(description="that exactly these pages are a document of this kind")
+    begin_confidence: Confidence = Field(description="that a document begins at its first page")
+    model_id: str | None = Field(default=None, description="null if no model answers this kind")
+    model_version: str | None = None
+    document: DocumentResponse | None = Field(default=None, description="page numbers are those of the packet")
+    error: "ErrorDetail | None" = Field(default=None, description="why the model of its kind has not answered")
+
+
+class OtherPageResponse(Body):
+    """A page of a packet that is in no document."""
+
+    page_number: int = Field(ge=1)
+    role: Literal["blank", "separator"]
+
+
+class PacketResponse(Body):
+    """What a packet holds."""
+
+    documents: list[PartResponse] = Field(description="in the order of their pages")
+    other_pages: list[OtherPageResponse]
+
+
+class ExtractResponse(Body):
     """The answer for one document."""
 
     model_id: str
@@ -228,12 +257,13 @@ class ExtractResponse(_Body):
     status: Literal["success", "partial_success"]
     doc_id: str = Field(description="SHA-256 of the uploaded file, or of the JSON body")
     document: DocumentResponse
+    packet: PacketResponse | None = Field(default=None, description="only of a model of pages (task page_labels)")
     pages: list[PageResponse]
     errors: list[ProblemResponse]
     timings: Timings
 
 
-class SummaryResponse(_Body):
+class SummaryResponse(Body):
     """The summary of the document."""
 
     text: str = Field(description="empty for a document without words")
@@ -242,7 +272,7 @@ class SummaryResponse(_Body):
     cut: bool = Field(description="whether the document was longer than the model reads")
 
 
-class SelectedWordResponse(_Body):
+class SelectedWordResponse(Body):
     """A word with the largest weight in one or more pooled states."""
 
     content: str
@@ -253,14 +283,14 @@ class SelectedWordResponse(_Body):
     weight: float = Field(gt=0, description="sum of its weights in these states; at most their number")
 
 
-class ExplanationResponse(_Body):
+class ExplanationResponse(Body):
     """The words behind the pooled states of the document. Attention mixes words too, which this does not show."""
 
     kept_states: int = Field(ge=0, description="number of states left after pooling")
     words: list[SelectedWordResponse] = Field(description="in document order")
 
 
-class SummarizeResponse(_Body):
+class SummarizeResponse(Body):
     """The answer for one document."""
 
     model_id: str
@@ -281,7 +311,7 @@ Response = ExtractResponse | SummarizeResponse
 """The answer for one document."""
 
 
-class ErrorDetail(_Body):
+class ErrorDetail(Body):
     """Why the request failed."""
 
     code: str = Field(examples=["too_large"])
@@ -289,61 +319,7 @@ class ErrorDetail(_Body):
     retryable: bool = Field(description="whether the same request may succeed later")
 
 
-class ErrorResponse(_Body):
+class ErrorResponse(Body):
     """The body of every error response."""
 
     error: ErrorDetail
-
-
-class ModelResponse(_Body):
-    """A served model."""
-
-    model_id: str
-    model_version: str | None = Field(
-        default=None, description="null, as path and tried_on, until a request asks for the model"
-    )
-    path: str | None = Field(default=None, description="path that accepts documents")
-    entity_types: list[str] = Field(default=[], description="empty for a model without entity types")
-    tried_on: TriedOn | None = Field(default=None, description="what it answered before it was served")
-
-
-class ModelsResponse(_Body):
-    """All served models."""
-
-    models: list[ModelResponse] = Field(description="the default model is the first one")
-
-
-class RefusedVersion(_Body):
-    """The version that the alias names, and why it is not served."""
-
-    model_version: str
-    code: RefusalCode
-    message: str
-
-
-class ModelHealth(_Body):
-    """The state of a model that is not the default one."""
-
-    model_version: str | None = Field(default=None, description="the served version; absent until it was loaded once")
-    refused: RefusedVersion | None = Field(
-        default=None, description="only if a version was asked for and is not served"
-    )
-
-
-class LiveResponse(_Body):
-    """The endpoint is alive."""
-
-    status: Literal["ok"] = "ok"
-
-
-class HealthResponse(_Body):
-    """The endpoint is ready."""
-
-    status: Literal["ok"] = "ok"
-    model_version: str = Field(description="the served version")
-    refused: RefusedVersion | None = Field(
-        default=None, description="only if the alias that is followed names a version that cannot be served"
-    )
-    models: dict[str, ModelHealth] | None = Field(
-        default=None, description="the models that are not the default one, by name; only if there are any"
-    )

@@ -46,6 +46,7 @@ class ServeSettings:
             that `fetch` takes.
         model_version: version stated in answers; empty: the checkpoint's own.
         models: other models than `checkpoint` by name, each as `find` of `Registry` takes it.
+        routes: names of these models by the kind of documents that they answer, see `serving.router`.
         host: 127.0.0.1 accepts connections from this machine only; 0.0.0.0 from the network, which needs `keys`.
         port: 0: the endpoint is reached through the HTTP proxies of Serve alone.
         scaling: when the numbers of replicas change; None as the largest number: it stays.
@@ -68,6 +69,17 @@ class ServeSettings:
                 "repeatable",
                 flag="--model",
                 metavar="NAME=MODEL",
+            )
+        },
+    )
+    routes: dict[str, str] = field(
+        default_factory=dict[str, str],
+        metadata={
+            "option": Option(
+                help="answer documents of this kind, which a model of task page_labels finds in packets, with a model "
+                "of --model; repeatable",
+                flag="--route",
+                metavar="KIND=NAME",
             )
         },
     )
@@ -185,6 +197,11 @@ class ServeSettings:
                     f"{name!r} cannot be the name of a model; use 1 to 64 letters, digits, dots, dashes and "
                     "underscores, and begin with a letter or digit"
                 )
+        if unknown := sorted(set(self.routes.values()) - set(self.models)):
+            raise InputError(
+                f"routes name the models {', '.join(unknown)}; the models with a name are "
+                f"{', '.join(self.models) or 'none'}: give each with --model NAME=MODEL"
+            )
         if not (0 <= self.ocr_cache_seconds < math.inf):
             raise InputError(f"ocr_cache_seconds is {self.ocr_cache_seconds}; it must be a finite number of at least 0")
         # Imported here because they bring servers, clients and Arrow, for which `--help` shall not wait.

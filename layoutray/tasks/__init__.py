@@ -206,6 +206,15 @@ class ReadsNames(TagsWords, Protocol):
         ...
 
 
+@runtime_checkable
+class LabelsPages(TagsWords, Protocol):
+    """A task whose model gives each page one label, which all words of the page have as their tag."""
+
+    def read(self, page: Page) -> Page:
+        """The page with the words that the model reads."""
+        ...
+
+
 def load(name: str) -> type[Task]:
     """The class of the task called `name`. Raises InputError for an unknown name."""
     return cast(type[Task], registry.load(__name__, "TASK", name))

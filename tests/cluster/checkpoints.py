@@ -10,13 +10,23 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.recipe import recipes
 from layoutray.synthetic.render import render_page
 
+LABELS = ("O", "B-date", "I-date", "B-total", "I-total")
 
-def save_untrained(folder: Path, *, seed: int = 42, metrics: Mapping[str, float] = {}, **task: Any) -> None:
+
+def save_untrained(
+    folder: Path,
+    *,
+    seed: int = 42,
+    metrics: Mapping[str, float] = {},
+    labels: tuple[str, ...] = LABELS,
+    **task: Any,
+) -> None:
     """Write the checkpoint of a tiny Skimformer that tags dates and totals.
 
     Args:
         seed: of its weights.
         metrics: of its evaluation.
+        labels: of its outputs.
         task: further keys of [task].
     """
     chosen = recipes.from_dict(
@@ -31,7 +41,6 @@ def save_untrained(folder: Path, *, seed: int = 42, metrics: Mapping[str, float]
     )
     words = [word["text"] for number in range(10) for word in render_page(Random(number))[1]["words"]]
     vocabulary = tokenizer.train_wordpiece(words, 500)
-    labels = ("O", "B-date", "I-date", "B-total", "I-total")
     model = checkpoint.build_model(chosen, vocabulary, labels)
     checkpoint.save(
         folder,

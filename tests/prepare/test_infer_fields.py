@@ -7,6 +7,7 @@ import pytest
 from layoutray import config
 from layoutray.document import Document, Field
 from layoutray.document.field_type import FieldType
+from layoutray.document.packets import part_field
 from layoutray.errors import InputError
 from layoutray.prepare.infer_fields import infer_fields
 from layoutray.recipe import files, recipes
@@ -77,3 +78,9 @@ def test_a_model_may_confuse_one_value_in_five() -> None:
     made[0] = replace(made[0], from_model="big")
     assert infer_fields(made, {}).types["date"].type == "date"
     assert infer_fields(made[1:], {}).types["date"].type == "text", "one in four"
+
+
+def test_the_documents_of_packets_are_no_fields() -> None:
+    packet = Document(doc_id="a", source="a.pdf", split="", num_pages=4, fields=(part_field("contract", "1-3"),))
+    with pytest.raises(InputError, match=r"which documents the files hold.*finetune-pages"):
+        infer_fields([packet], {})

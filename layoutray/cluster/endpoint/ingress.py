@@ -30,6 +30,7 @@ from layoutray.serving.jobs.receivers import Receivers
 from layoutray.serving.jobs.routes import JobRoutes
 from layoutray.serving.jobs.runner import JobRunner
 from layoutray.serving.page_cache import PageCache
+from layoutray.serving.router import Router
 from layoutray.serving.routes import Routes
 from layoutray.serving.settings import ServeSettings
 from layoutray.serving.telemetry import Telemetry
@@ -63,7 +64,7 @@ class Ingress:
             served[name] = VersionOnDemand(name, models, wanted, settings.follow_every_s, metrics)
         capacity = Capacity(settings.ocr_replicas, max(settings.model_replicas, 1), settings.batch_size)
         kept = PageCache(settings.ocr_cache_seconds)
-        service = Service(Handles(reader, models), served, capacity, kept, metrics, limits)
+        service = Router(Service(Handles(reader, models), served, capacity, kept, metrics, limits), settings.routes)
         self._settings = settings
         self._capacity = capacity
         metrics.count_replicas(capacity)

@@ -8,6 +8,9 @@ are one record, such as a line@reference. It is empty for values of the whole fi
 Each line of `values.jsonl` is an object with `file` and the fields; a value is a text, a number, or a list of them. A
 list of objects is a list of records, whose members are the fields.
 
+A table with the heading `file,pages,kind` says which documents the files hold: each row has the pages of one (`4` or
+`4-6`; empty for the whole file) and its kind. They become values of the field `part`, such as `4-6 invoice`.
+
 Only files that the table names are read. Values have no positions. Every mistake is named with its line.
 """
 
@@ -16,11 +19,12 @@ import io
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from layoutray.document import Field
+from layoutray.document.packets import PART, part_field, part_of
 from layoutray.errors import DocumentError, InputError
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import comparable, file_name, folder_of, json_uri, named, nothing_found, text_of
@@ -29,6 +33,7 @@ from layoutray.store import sources
 TABLES = ("values.csv", "values.jsonl")
 _HEADING = ("file", "field", "value")
 _ROW = "row"
+_PARTS_HEADING = ("file", "pages", "kind")
 _SEPARATORS = ",", ";", "\t"
 _SEPARATOR = re.compile(r"sep=([,;\t])\r?\n", re.IGNORECASE)
 """The first line with which Excel is told the separator."""
@@ -86,6 +91,8 @@ def _documents(table: str, files: set[str]) -> dict[str, list[_Value]]:
             mistakes.append(f"line {line}: no file {file!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
         elif row and not record:
             mistakes.append(f"line {line}: row is {row!r}; it must be a number from 1 on, or empty")
+        elif field == PART and (problem := _wrong_part(value, documents[uri])):
+            mistakes.append(f"line {line}: {problem}")
         elif (field, value, record) in documents[uri]:
             where = f" in row {record}" if record else ""
             mistakes.append(f"line {line}: {field} = {value!r} of {file!r} is there twice{where}")
@@ -97,6 +104,18 @@ def _documents(table: str, files: set[str]) -> dict[str, list[_Value]]:
     return documents
 
 
+def _wrong_part(value: str, others: Sequence[_Value]) -> str:
+    """What is wrong with a value of the field `part`, beside other values of its file; empty if nothing is."""
+    part = part_of(value)
+    if not part:
+        return f"the pages and kind are {value!r:.80}; the pages must be a number such as 4, or two such as 4-6"
+    for name, text, _ in others:
+        other = part_of(text) if name == PART else None
+        if other and other.first <= part.last and part.first <= other.last:
+            return f"{value!r:.80} and {text!r:.80} have pages in common; a page is of one document"
+    return ""
+
+
 def _csv_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
     stated = _SEPARATOR.match(text)
     heading = text[stated.end() if stated else 0 :].partition("\n")[0]
@@ -106,8 +125,11 @@ def _csv_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
         next(reader)
     try:
         found = tuple(cell.strip().lower() for cell in next(reader, []))
-        if found not in (_HEADING, (*_HEADING, _ROW)):
-            allowed = f"{separator.join(_HEADING)!r}, or {separator.join((*_HEADING, _ROW))!r} for records"
+        if found not in (_HEADING, (*_HEADING, _ROW), _PARTS_HEADING):
+            allowed = (
+                f"{separator.join(_HEADING)!r}, or {separator.join((*_HEADING, _ROW))!r} for records, or "
+                f"{separator.join(_PARTS_HEADING)!r} for the documents of packets"
+            )
             mistakes.append(
                 f"line {reader.line_num or 1}: the heading is {heading.strip()!r:.80}; it must be {allowed}"
             )
@@ -116,6 +138,8 @@ def _csv_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
             cells = [_INERT.sub("", cell.strip()) for cell in row]
             if len(cells) == len(found) and any(cells):
                 file, field, value = cells[: len(_HEADING)]
+                if found == _PARTS_HEADING:
+                    field, value = PART, value and part_field(value, field).value
                 yield reader.line_num, file, field, value, "".join(cells[len(_HEADING) :])
             elif any(cells):
                 mistakes.append(f"line {reader.line_num}: {len(cells)} cells; it must have {len(found)}")

@@ -176,3 +176,33 @@ def test_of_many_mistakes_the_first_are_named_and_the_others_are_counted(tmp_pat
 def test_nothing_found_says_what_was_looked_for(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"values\.csv or values\.jsonl"):
         list(READER.discover(str(tmp_path)))
+
+
+def test_a_table_of_kinds_says_which_documents_a_packet_holds(tmp_path: Path) -> None:
+    put(tmp_path / "packet.pdf", "PDF")
+    put(tmp_path / "one.pdf", "other")
+    put(
+        tmp_path / "values.csv", "file,pages,kind\npacket.pdf,1-3,contract\npacket.pdf,5,order form\none.pdf,,invoice\n"
+    )
+    assert fields_of(tmp_path) == {
+        "packet.pdf": (Field("part", "1-3 contract"), Field("part", "5 order form")),
+        "one.pdf": (Field("part", "1- invoice"),),
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (["3-1,contract"], "line 2: .*'3-1 contract'; the pages must be a number such as 4, or two such as 4-6"),
+        (["0,contract"], "line 2: .*'0 contract'"),
+        (["one,contract"], "line 2: .*'one contract'"),
+        (["1-3,contract", "3,form"], "line 3: '3 form' and '1-3 contract' have pages in common"),
+        (["5,form", ",contract"], "line 3: '1- contract' and '5 form' have pages in common"),
+        (["5,"], "line 2: no value"),
+    ],
+)
+def test_wrong_or_overlapping_pages_of_a_packet_are_mistakes(rows: list[str], message: str, tmp_path: Path) -> None:
+    put(tmp_path / "packet.pdf", "PDF")
+    put(tmp_path / "values.csv", "file,pages,kind\n" + "".join(f"packet.pdf,{row}\n" for row in rows))
+    with pytest.raises(InputError, match=message):
+        fields_of(tmp_path)

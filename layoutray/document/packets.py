@@ -1,0 +1,66 @@
+"""Packets: files that hold several documents, each on consecutive pages."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from layoutray.document.page import Document, Field, Page
+
+PART = "part"
+"""Name of the fields that say where a document of a packet is: `4-6 invoice`."""
+_PART = re.compile(r"([1-9]\d{0,5})(?:(-)([1-9]\d{0,5})?)? (\S.*)", re.DOTALL)
+_OPEN = 10**6
+"""Last page of a document that goes on to the end of its file."""
+_SEPARATOR = re.compile(
+    r"\b(separator|separat(or|ion) (sheet|page)|patch[ -]?(code|sheet|t|[1-6]|i{1,3}|iv|vi?)|trennblatt|trennseite)\b",
+    re.IGNORECASE,
+)
+_MOST_WORDS_OF_A_SEPARATOR = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A document of a packet.
+
+    Attributes:
+        kind: of document, for example `invoice`.
+        first, last: its pages, from 1.
+    """
+
+    kind: str
+    first: int
+    last: int
+
+
+def part_field(kind: str, pages: str = "") -> Field:
+    """The field that says that the pages `4` or `4-6`, or without any the whole file, are a document of this kind."""
+    return Field(PART, f"{pages or '1-'} {kind}")
+
+
+def part_of(value: str) -> Part | None:
+    """The part that the value of such a field states; None if it states none."""
+    if not (found := _PART.fullmatch(value)):
+        return None
+    first, dash, last, kind = found.groups()
+    part = Part(kind, int(first), int(last or (_OPEN if dash else first)))
+    return part if part.first <= part.last else None
+
+
+def parts_of(document: Document) -> list[Part]:
+    """The documents that the fields of a packet state, in page order; none if nobody has said what it holds."""
+    stated = (part_of(field.value) for field in document.fields if field.name == PART)
+    return sorted((part for part in stated if part), key=lambda part: part.first)
+
+
+def page_tag(parts: Sequence[Part], number: int) -> str | None:
+    """The tag of a page: `B-invoice` begins a document, `I-invoice` goes on with it; None for a page in no document."""
+    for part in parts:
+        if part.first <= number <= part.last:
+            return f"{'B' if number == part.first else 'I'}-{part.kind}"
+    return None
+
+
+def is_separator(page: Page) -> bool:
+    """Whether the page is a sheet that somebody has put between documents: its few words say so."""
+    few = len(page.words) <= _MOST_WORDS_OF_A_SEPARATOR
+    return few and bool(_SEPARATOR.search(" ".join(word.text for word in page.words)))

@@ -1,0 +1,123 @@
+"""Labels of pages: kind and position, learned from the stated documents of packets."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from layoutray.document import Document, Page
+from layoutray.document.packets import part_field
+from layoutray.errors import InputError
+from layoutray.inference.extractor import Extractor
+from layoutray.prepare.encode import Encoder, labels_for
+from layoutray.store import codec, shards
+from layoutray.store.data_set import DataSet
+from layoutray.store.schema import PAGES
+from layoutray.tasks import LabelsPages
+from layoutray.tasks.page_labels import PageHead, PageLabelling
+from layoutray.tasks.word_labels import WindowLabels
+from layoutray.tensors import Encoded
+from tests.jobs import NO_DROPOUT, job, page, recipe, vocabulary
+from tests.training.runs import alone
+
+TASK = PageLabelling()
+LABELS = ("B-bill", "I-bill", "B-form", "I-form")
+
+
+def data_set(folder: Path, pages: Sequence[Page], *parts: tuple[str, str]) -> DataSet:
+    """One packet whose documents are of (kind, pages)."""
+    written = DataSet(str(folder))
+    shards.write(codec.pages_table(pages, [f"page-{one.number}" for one in pages]), written.pages, "part-0.parquet")
+    fields = tuple(part_field(*part) for part in parts)
+    packet = Document(doc_id=pages[0].doc_id, source="p.pdf", split="train", num_pages=len(pages), fields=fields)
+    shards.write(codec.documents_table([packet]), written.documents, "part-0.parquet")
+    return written
+
+
+@pytest.fixture
+def packet() -> list[Page]:
+    return [replace(page(7), number=number) for number in range(1, 6)]
+
+
+def test_each_page_has_the_label_of_its_place_in_the_document_that_is_stated(
+    tmp_path: Path, packet: list[Page]
+) -> None:
+    made = data_set(tmp_path, packet, ("form", "4-"), ("bill", "1-2"))
+    assert labels_for(TASK, [made]) == LABELS
+    encoder = Encoder(
+        task=TASK, max_length=256, labels=LABELS, vocabulary=vocabulary().inner.to_str(), data_sets=(made,)
+    )
+    examples, dead = encoder(shards.read(made.pages, PAGES))
+    found = {row["page"]: [label for label in row["labels"] if label >= 0] for row in examples.to_pylist()}
+    assert found == {1: [0], 2: [1], 3: [], 4: [2], 5: [3]}, "page 3 is in no document"
+    assert not dead
+
+
+def test_pages_of_a_file_without_stated_documents_are_dead_letters(tmp_path: Path, packet: list[Page]) -> None:
+    made = data_set(tmp_path, packet)
+    with pytest.raises(InputError, match="columns file, pages, kind"):
+        labels_for(TASK, [made])
+    encoder = Encoder(
+        task=TASK, max_length=256, labels=LABELS, vocabulary=vocabulary().inner.to_str(), data_sets=(made,)
+    )
+    assert [letter.reason for letter in encoder(shards.read(made.pages, PAGES))[1]] == ["bad_annotation"] * 5
+
+
+def test_the_first_and_the_last_words_of_a_long_page_are_read(packet: list[Page]) -> None:
+    word = packet[0].words[0]
+    long = replace(packet[0], words=tuple(replace(word, text=str(number)) for number in range(400)))
+    read = [int(one.text) for one in TASK.read(long).words]
+    assert read == [*range(110), *range(350, 400)]
+    assert TASK.read(packet[0]) is packet[0]
+
+
+def test_shares_of_pages_are_those_of_kind_and_place() -> None:
+    def seen(number: int, gold: int, found: int) -> WindowLabels:
+        one, found_only = np.zeros(1, np.int32), np.eye(4, dtype=np.float32)[[found]]
+        labels, kept = np.array([gold], np.int32), np.ones(1, np.bool_)
+        return WindowLabels(
+            doc_id="a", page=number, window=0, words=one, areas=one, gold=labels, scores=found_only, kept=kept
+        )
+
+    scores = TASK.summarise([seen(1, 0, 0), seen(2, 1, 0), seen(3, 2, 0), seen(4, 3, 3)], LABELS)
+    assert scores == {"accuracy": 0.5, "kind_accuracy": 0.75, "begin_accuracy": 0.75, "pages": 4.0}
+
+
+def test_a_window_has_the_scores_of_the_mean_of_its_real_states() -> None:
+    torch.manual_seed(0)
+    head = PageHead(4, 3, 0.0)
+    states = torch.randn(1, 5, 4)
+    mask = torch.tensor([[True, True, True, False, False]])
+    scores = head(Encoded.of_all_tokens(states, mask))
+    assert torch.allclose(scores, head.classifier(states[:, :3].mean(1))[:, None].expand(1, 5, 3), atol=1e-6)
+
+
+def test_a_trained_model_states_the_probability_of_each_label_of_a_page(tmp_path: Path) -> None:
+    first_words = {"bill": ("total", "carried"), "form": ("annex", "signed")}
+    packets: list[Page] = []
+    documents: list[Document] = []
+    for number in range(4):
+        made, kind = page(number), ("bill", "form")[number % 2]
+        packets += [
+            replace(made, number=place, words=(replace(made.words[0], text=text), *made.words[1:]))
+            for place, text in enumerate(first_words[kind], start=1)
+        ]
+        fields = (part_field(kind, ""),)
+        documents.append(Document(doc_id=made.doc_id, source=made.source, split="train", num_pages=2, fields=fields))
+    folder = DataSet(str(tmp_path / "ingested")).documents
+    shards.write(codec.documents_table(documents), folder, "part-0.parquet")
+    settings = recipe("page_labels", model=NO_DROPOUT, steps=24, learning_rate=2e-2, max_length=96)
+    trained = job(tmp_path, settings, packets)
+    alone(trained)
+    extractor = Extractor.load(trained.out)
+    assert isinstance(extractor.tagging.task, LabelsPages)
+    for one, found in zip(packets, extractor.extract(packets), strict=True):
+        assert [entity.type for entity in found] == [*LABELS]
+        assert sum(entity.confidence for entity in found) == pytest.approx(1, abs=1e-5)
+        best = max(found, key=lambda entity: entity.confidence)
+        assert one.words[0].text == first_words[best.type[2:]]["BI".index(best.type[0])]
+        assert best.bounding_regions[0].page_number == one.number
+    assert extractor.extract([replace(packets[0], words=())]) == [()], "a blank page has no label"
