@@ -6,10 +6,10 @@ READY := $(VENV)/.ready
 MODEL ?= models:/layoutray-demo@candidate
 DAILY := not slow and not gpu and not chaos
 # pytest imports every file that it is given, which takes longer than some tests.
-ON_RAY = $(sort $(shell grep -rl --include='*.py' 'mark\.ray\b' tests benchmarks/tests))
+WAITING = $(sort $(shell grep -rlE --include='*.py' 'mark\.(ray|browser)\b' tests benchmarks/tests))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check style types layers docs test test-without-ray test-on-ray
+.PHONY: help setup check style types layers docs test test-waiting test-others
 .PHONY: chaos fortress demo dist serve bench clean tesseract chromium postgresql
 
 help:  ## show this list
@@ -21,19 +21,18 @@ setup: $(READY) tesseract  ## install the virtual environment .venv and Tesserac
 check: $(READY)  ## check format, lint, types, layers and documentation
 	@$(MAKE) --no-print-directory --keep-going --output-sync=target -j2 types docs layers style
 
-# Tests that start Ray spend half of their time waiting, so the other tests run at the same time.
-# The tests on Ray take longer, and Ray lowers the priority of its workers unless told otherwise.
-# The output of the Ray tests is printed at their end.
+# Tests that start Ray or a browser often wait for it, so the other tests run at the same time.
+# Ray lowers the priority of its workers unless told otherwise. The output of these tests is printed at their end.
 test: setup chromium postgresql  ## run all tests except those that need a GPU or many minutes
 	@mkdir -p build
-	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory --keep-going -j2 test-without-ray test-on-ray
+	@OMP_NUM_THREADS=1 $(MAKE) --no-print-directory --keep-going -j2 test-others test-waiting
 
-test-without-ray:
-	$(BIN)/python -m pytest -m "$(DAILY) and not ray" --durations=30
+test-others:
+	$(BIN)/python -m pytest -m "$(DAILY) and not ray and not browser" --durations=30
 
-test-on-ray:
-	@RAY_worker_niceness=0 $(BIN)/python -m pytest -m "$(DAILY) and ray" --durations=30 $(ON_RAY) > build/test-on-ray.log 2>&1; passed=$$?; \
-	cat build/test-on-ray.log; exit $$passed
+test-waiting:
+	@RAY_worker_niceness=0 $(BIN)/python -m pytest -m "$(DAILY) and (ray or browser)" --durations=30 $(WAITING) \
+	> build/test-waiting.log 2>&1; passed=$$?; cat build/test-waiting.log; exit $$passed
 
 chaos: setup  ## kill drivers, workers, nodes and links at random; check that no page is lost or doubled (CHAOS_SEED=N)
 	$(BIN)/python -m pytest -m chaos -s tests/cluster

@@ -12,7 +12,6 @@ from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.cli.verbs import needs_extra
 from layoutray.errors import InputError
 from layoutray.recipe.ingest import load_ingest
-from layoutray.store.output_lock import working_on
 
 if TYPE_CHECKING:
     from layoutray.checkpoint import Checkpoint, Fetch
@@ -142,6 +141,7 @@ def predict(
     from layoutray.cluster.answer_job import JobIdentity
     from layoutray.cluster.connect import connect
     from layoutray.cluster.placement import Replicas
+    from layoutray.store.output_lock import working_on
 
     identity, replicas = JobIdentity.of(loaded, root, beams), Replicas(workers or 1, gpus, fetch)
     with working_on(folder), ProgressDisplay() as progress:
