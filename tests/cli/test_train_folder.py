@@ -171,6 +171,7 @@ def test_a_dry_run_names_the_reader_and_writes_nothing(here: Path, capsys: pytes
     assert not (here / "planned").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.ray
 def test_values_of_a_model_are_measured_as_its_own_and_differing_answers_are_reviewed(
     here: Path, capsys: pytest.CaptureFixture[str], cluster: None

@@ -144,6 +144,7 @@ def test_a_child_that_died_between_pages_costs_one_page_at_most(recogniser: Isol
     assert texts(recogniser) == "everything works today"
 
 
+@pytest.mark.slow
 def test_programs_that_the_child_started_end_with_it(slow: bytes) -> None:
     settings = Recognition(engine="pytesseract", deadline=10)
     with IsolatedRecogniser(settings) as recogniser:
