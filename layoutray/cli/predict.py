@@ -132,8 +132,7 @@ def predict(
         InputError: if the registry does not have the model, `out` has answers of another job, or there is no document.
         CheckpointError: if the checkpoint is incomplete.
     """
-    ingest_recipe = load_ingest(recipe, overrides)
-    root, folder = _places(source, out)
+    ingest_recipe, (root, folder) = load_ingest(recipe, overrides), _places(source, out)
     name, fetch, loaded = load(str(checkpoint), tracking_uri)
     answer, by_kind = _answer_of(loaded), _by_kind(loaded, routes, tracking_uri)
     # Imported late because Ray takes seconds, for which neither `--help` nor a mistake shall wait.
