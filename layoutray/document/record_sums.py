@@ -85,14 +85,9 @@ def _is_stated(total: Decimal, amounts: Sequence[Decimal]) -> bool:
 
 def _amounts_below(records: Sequence[Record], pages: Sequence[Page]) -> Iterator[Decimal]:
     """The amounts of the pages below the last record, line by line, without signs and zeros."""
-    last = max(record.page_number for record in records)
-    bottom = max(
-        max(region.polygon[1::2])
-        for record in records
-        for entity in record.fields
-        for region in entity.bounding_regions
-        if region.page_number == last
-    )
+    regions = [region for record in records for entity in record.fields for region in entity.bounding_regions]
+    last = max(region.page_number for region in regions)
+    bottom = max(max(region.polygon[1::2]) for region in regions if region.page_number == last)
     for page in pages:
         lines: dict[int, list[tuple[float, str]]] = {}
         for word in page.words if page.number >= last else ():

@@ -23,7 +23,8 @@ from layoutray.document.rows import Placed, place, rows, slope_of_lines
 
 _GAP = 0.02
 """Least distance of the right ends of two columns, as a share of the table's width."""
-_MOST_COLUMNS = 7
+_MOST_COLUMNS, _MOST_ROWS = 5, 64
+"""Columns, and rows that decide on their types; they bound the work. More columns are left as they are."""
 _WEIGHT = 2.0
 
 _Types = tuple[str, ...]
@@ -85,7 +86,8 @@ def _changed(found: Sequence[_Row], kind: RecordType, types: Sequence[str]) -> d
     cells = [_cells(row, bounds) for row in found]
     # The score of a row depends on its own columns alone.
     scores: dict[tuple[int, ...], dict[_Types, float]] = {}
-    for row, of_row in zip(found, cells, strict=True):
+    step = -(-len(found) // _MOST_ROWS)  # rows of all pages decide
+    for row, of_row in zip(found[::step], cells[::step], strict=True):
         of_columns = scores.setdefault(tuple(of_row), defaultdict(float))
         stated = [(one, amount_of([one.content])) for one in of_row.values()]
         for chosen in product(("", *types), repeat=len(of_row)):

@@ -1,12 +1,15 @@
 """Packets at the endpoint: documents with their pages, each answered by the model of its kind."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 from fastapi.testclient import TestClient
 
+from layoutray.cli.shared import deployment
+from layoutray.cluster.endpoint.versions import NO_REGISTRY
 from layoutray.errors import InputError
 from layoutray.inference.extractor import Extractor
 from layoutray.serving.limits import Limits
@@ -96,3 +99,8 @@ def test_other_models_answer_as_they_did(client: TestClient) -> None:
 def test_a_route_to_a_model_that_is_not_served_is_refused() -> None:
     with pytest.raises(InputError, match=r"routes name the models orders; the models with a name are none: give each"):
         ServeSettings("x", routes={"bill": "orders"})
+
+
+def test_a_route_of_a_kind_that_the_model_does_not_find_is_refused_before_the_start(settings: ServeSettings) -> None:
+    with pytest.raises(InputError, match="routes name the kinds bil; the model finds bill, deed, note"):
+        deployment.path_of(replace(settings, routes={"bil": "bills"}), NO_REGISTRY)

@@ -9,6 +9,7 @@ from typing import Any
 from layoutray import checkpoint, config
 from layoutray.cluster.endpoint.versions import Find, Lookup, Registry
 from layoutray.devices import CPU
+from layoutray.document.tags import kind_of
 from layoutray.errors import InputError
 from layoutray.ocr import engines
 from layoutray.review.store import ReviewStore
@@ -16,6 +17,7 @@ from layoutray.serving.access.keys import KeyStore
 from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.model import Version, load_model, served_path, weights_bytes
 from layoutray.serving.settings import ServeSettings
+from layoutray.tasks import LabelsPages
 from layoutray.tracking import registered, stores
 
 
@@ -34,8 +36,16 @@ def deployed(given: Mapping[str, Any], uri: str) -> tuple[ServeSettings, Registr
 
 
 def path_of(settings: ServeSettings, registry: Registry) -> str:
-    """The path of the model's answers. Raises the error of a checkpoint that is broken, missing or answers nothing."""
-    return served_path(load_model(checkpoint.load(registry.fetch(settings.checkpoint)), settings.beams, CPU))
+    """The path of the model's answers.
+
+    Raises the error of a checkpoint that is broken, missing or answers nothing, and InputError for a route of a kind
+    that a model of pages does not find.
+    """
+    loaded = checkpoint.load(registry.fetch(settings.checkpoint))
+    kinds = sorted({kind_of(label) for label in loaded.labels}) if isinstance(loaded.recipe.task, LabelsPages) else []
+    if kinds and (unknown := sorted(settings.routes.keys() - set(kinds))):
+        raise InputError(f"routes name the kinds {', '.join(unknown)}; the model finds {', '.join(kinds)}")
+    return served_path(load_model(loaded, settings.beams, CPU))
 
 
 def check(settings: ServeSettings, registry: Registry) -> None:
