@@ -3,8 +3,9 @@
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import count
 
 import pyarrow.compute as pc
 
@@ -18,7 +19,7 @@ from layoutray.store.schema import ANSWERS
 from layoutray.tasks.packets import PacketDocument, SplitPacket, split
 
 PACKETS = "packets.jsonl"
-_NOT_IN_NAMES = re.compile(r"[^\w.-]+")
+_NOT_IN_NAMES = re.compile(r"[^\w-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,24 @@ def split_packets(answers: AnswerSet, data_set: DataSet) -> SplitAnswers:
             documents[part.kind].append(made)
             pages[part.kind] += [replace(one, doc_id=made.doc_id) for one in of_packet if one.number in part.pages]
     shards.write_bytes("".join(lines).encode(), answers.folder, PACKETS)
-    kinds = {kind: sources.join(answers.folder, "kinds", _NOT_IN_NAMES.sub("-", kind)) for kind in sorted(documents)}
+    kinds = {kind: sources.join(answers.folder, "kinds", name) for kind, name in _names(documents).items()}
     manifest = Manifest.read(data_set.folder)
     for kind, folder in kinds.items():
         _write(DataSet(folder), pages[kind], documents[kind], manifest)
     return SplitAnswers(kinds, {kind: len(documents[kind]) for kind in kinds}, others)
+
+
+def _names(kinds: Iterable[str]) -> dict[str, str]:
+    """A name for the folder of each kind, all different."""
+    names: dict[str, str] = {}
+    for kind in sorted(kinds):
+        name = short = _NOT_IN_NAMES.sub("-", kind)
+        for number in count(2):
+            if name not in names.values():
+                break
+            name = f"{short}-{number}"
+        names[kind] = name
+    return names
 
 
 def _labels(answers: AnswerSet) -> dict[str, dict[int, dict[str, float]]]:

@@ -39,10 +39,11 @@ def write(folder: Path, packet: list[Page]) -> DataSet:
     return made
 
 
-def test_documents_are_listed_and_those_of_a_kind_are_a_data_set(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("bill", "form"), [("bill", "order form"), ("..", "--"), ("a/b", "a b")])
+def test_documents_are_listed_and_those_of_a_kind_are_a_data_set(bill: str, form: str, tmp_path: Path) -> None:
     packet = [replace(page(7), number=number) for number in range(1, 6)]
     packet[3] = replace(packet[3], words=())
-    best = {1: "B-bill", 2: "B-order form", 3: "I-order form", 5: "I-order form"}
+    best = {1: f"B-{bill}", 2: f"B-{form}", 3: f"I-{form}", 5: f"I-{form}"}
     entities = [
         tuple(
             Entity(
@@ -52,7 +53,7 @@ def test_documents_are_listed_and_those_of_a_kind_are_a_data_set(tmp_path: Path)
                 bounding_regions=(Region(one.number, (0.0,) * 8),),
                 words=(),
             )
-            for label in LABELS
+            for label in (f"B-{bill}", f"I-{bill}", f"B-{form}", f"I-{form}")
             if one.words
         )
         for one in packet
@@ -61,13 +62,14 @@ def test_documents_are_listed_and_those_of_a_kind_are_a_data_set(tmp_path: Path)
     answered = page_answers(packet, entities, {}, "router", "1")
     answers.write(codec.answers_table(answered), [one.to_json() for one in answered], "part-0")
     found = split_packets(answers, data_set)
-    assert found.documents == {"bill": 1, "order form": 1}
+    assert found.documents == {bill: 1, form: 1}
+    assert {Path(folder).parent for folder in found.kinds.values()} == {tmp_path / "answers" / "kinds"}
     assert found.others == {"blank": 1}
     (line,) = map(json.loads, (tmp_path / "answers" / "packets.jsonl").read_text().splitlines())
-    assert [(one["kind"], one["pages"]) for one in line["documents"]] == [("bill", [1]), ("order form", [2, 3, 5])]
+    assert [(one["kind"], one["pages"]) for one in line["documents"]] == [(bill, [1]), (form, [2, 3, 5])]
     assert line["other_pages"] == [{"page_number": 4, "role": "blank"}]
-    assert is_ingested(found.kinds["order form"])
-    of_kind = DataSet(found.kinds["order form"])
+    assert is_ingested(found.kinds[form])
+    of_kind = DataSet(found.kinds[form])
     (document,) = of_kind.read_documents()
     assert (document.doc_id, document.num_pages) == (f"{packet[0].doc_id}-2", 3)
     read = [(one.doc_id, one.number, [word.text for word in one.words]) for one in of_kind.read_pages()]

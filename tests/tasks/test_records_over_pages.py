@@ -53,6 +53,12 @@ def test_a_record_that_begins_on_a_page_may_end_on_the_next_one() -> None:
     assert [(one.page_number, one.row) for one in records] == [(1, 1), (1, 2), (2, 3)]
 
 
+def test_an_amount_of_a_record_that_ends_on_a_further_page_is_not_below_it() -> None:
+    begun: list[Cell] = [("name", "tea", 0, 50), ("price", "4.00", 500, 50), ("name", "milk", 0, 110)]
+    rest: list[Cell] = [("price", "1.00", 500, 50), ("", "6.00", 500, 140)]
+    assert answered(begun, rest)[1] == (RecordSum(name="items", sum="5.00", adds_up=False),)
+
+
 def test_what_stands_above_keys_on_the_first_page_stands_above_them_on_others() -> None:
     first: list[Cell] = [
         ("count", "1x", 0, 50), ("name", "tea", 0, 80), ("price", "4.00", 500, 80),
