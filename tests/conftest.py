@@ -42,9 +42,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Exempt what the collection has imported from garbage collection, which took half of the time of the tests."""
+    """Exempt what the collection has imported from garbage collection, which took half of the time of the tests.
+
+    The rest is collected after 20,000 new objects, not after 700: this saves another 8 % of the CPU time.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 50)
     gc.enable()
 
 

@@ -7,6 +7,7 @@ and recomputation are no part of it.
 
 import timeit
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple, cast
 
 import torch
@@ -69,11 +70,17 @@ class ModelFlops:
 def peak(device: torch.device) -> float | None:
     """Operations per second that `device` can compute; None for a GPU that is not known.
 
-    For a GPU, the data sheet's number in bf16. For a CPU, the measured speed of matrix products in float32.
+    For a GPU, the data sheet's number in bf16. For a CPU, the speed of matrix products in float32, measured once in a
+    process.
     """
     if device.type == "cuda":
         name = torch.cuda.get_device_name(device)
         return next((speed for part, speed in _PEAKS.items() if part in name), None)
+    return _measured_peak()
+
+
+@cache
+def _measured_peak() -> float:
     matrix = torch.ones(_SIDE, _SIDE)
     return 2 * _SIDE**3 / min(timeit.repeat(lambda: torch.mm(matrix, matrix), number=1, repeat=_REPEATS))
 

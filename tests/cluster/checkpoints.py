@@ -1,6 +1,7 @@
 """A small untrained extractor: its answers mean nothing, and are the same every time."""
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -9,8 +10,15 @@ from layoutray import checkpoint, tokenizer
 from layoutray.checkpoint import Checkpoint
 from layoutray.recipe import recipes
 from layoutray.synthetic.render import render_page
+from layoutray.tokenizer import Tokenizer
 
 LABELS = ("O", "B-date", "I-date", "B-total", "I-total")
+
+
+@cache
+def _vocabulary() -> Tokenizer:
+    words = [word["text"] for number in range(10) for word in render_page(Random(number))[1]["words"]]
+    return tokenizer.train_wordpiece(words, 500)
 
 
 def save_untrained(
@@ -39,8 +47,7 @@ def save_untrained(
             "seed": seed,
         }
     )
-    words = [word["text"] for number in range(10) for word in render_page(Random(number))[1]["words"]]
-    vocabulary = tokenizer.train_wordpiece(words, 500)
+    vocabulary = _vocabulary()
     model = checkpoint.build_model(chosen, vocabulary, labels)
     checkpoint.save(
         folder,

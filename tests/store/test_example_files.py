@@ -15,7 +15,10 @@ from tests.store.test_sources import server  # noqa: F401  (a fixture)
 
 
 def table(first: int, count: int) -> pa.Table:
-    rows = [row(number, None) | {"input_ids": [number] * (number % 5 + 2)} for number in range(first, first + count)]
+    rows = [
+        row(number % 40, None) | {"doc_id": f"d{number}", "input_ids": [number] * (number % 5 + 2)}
+        for number in range(first, first + count)
+    ]
     return pa.Table.from_pylist(rows, schema=EXAMPLES)
 
 
