@@ -18,6 +18,7 @@ from tests.mlflow_store import new_store
 
 pytestmark = [pytest.mark.ray, pytest.mark.ocr]
 TINY = ["--set", "model={arch = 'skimformer', size = 'tiny'}"]
+INGEST = ["--set", "dev_share=0.25", "--set", "test_share=0.25", "--set", "recognition.profile=fast"]
 ENTITIES = ["--set", "task={name = 'entities'}"]
 WINDOWS = [*TINY, "--set", "tokenizer.vocab_size=300"]
 LABELLED = [*TINY, *ENTITIES, "--set", "tokenizer.path=pretrained"]
@@ -46,10 +47,7 @@ def here(tmp_path_factory: pytest.TempPathFactory, cluster: None) -> Iterator[Pa
         patch.chdir(folder)
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         assert synthesize.main(["drawn", "--count", "10", "--seed", "3"]) == 0
-        assert (
-            ingest.main(["ingest-synthetic", "drawn", "pages", "--set", "dev_share=0.25", "--set", "test_share=0.25"])
-            == 0
-        )
+        assert ingest.main(["ingest-synthetic", "drawn", "pages", *INGEST]) == 0
         assert encode.main(["pretrain-tiny", "pages", "--out", "windows", *WINDOWS]) == 0
         assert pretrain(PRETRAIN) == 0
         assert encode.main(["finetune-fields", "pages", "--out", "labelled", *LABELLED]) == 0
@@ -77,19 +75,14 @@ def test_no_page_is_lost(here: Path) -> None:
 def test_a_dry_run_of_ingest_tells_the_time_and_the_cost_from_a_sample_and_writes_nothing(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    call = ["ingest-synthetic", "drawn", "planned", "--dry-run", "--sample", "2", "--workers", "4", "--price"]
+    call = ["ingest-synthetic", "drawn", "planned", *INGEST, "--dry-run", "--sample", "2", "--workers", "4", "--price"]
     assert ingest.main([*call, "3600"]) == 0
     plan = json.loads(capsys.readouterr().out)["plan"]
     assert (plan["pages"], plan["pages to do"], plan["estimate"]["pages sampled"]) == (10, 10, 2)
     seconds, cost = plan["estimate"]["seconds a page"], float(plan["estimate"]["cost"].split()[0])
     assert cost == pytest.approx(10 * seconds, rel=0.02)
     assert not (here / "planned").exists()
-    assert (
-        ingest.main(
-            ["ingest-synthetic", "drawn", "pages", "--dry-run", "--set", "dev_share=0.25", "--set", "test_share=0.25"]
-        )
-        == 0
-    )
+    assert ingest.main(["ingest-synthetic", "drawn", "pages", "--dry-run", *INGEST]) == 0
     assert json.loads(capsys.readouterr().out)["plan"].items() >= {"pages to do": 0}.items()
 
 

@@ -77,6 +77,7 @@ def test_the_endpoint_goes_on_and_follows_again(client: httpx.Client, registry: 
             assert client.get(path).status_code == 200
             assert time.monotonic() - began < 5
         assert client.post("/v1/extract", json=BODY).json()["model_version"] == present
+        time.sleep(0.1)
     registry.version, registry.lie = present, None
     while "refused" in client.get("/healthz").json():
         time.sleep(0.2)
