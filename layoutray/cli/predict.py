@@ -140,6 +140,8 @@ def predict(
     from layoutray.cluster.answer_job import JobIdentity
     from layoutray.cluster.connect import connect
     from layoutray.cluster.placement import Replicas
+    from layoutray.document.word_source import other_words
+    from layoutray.prepare import origin
     from layoutray.store.output_lock import working_on
 
     identity, replicas = JobIdentity.of(loaded, root, beams), Replicas(workers or 1, gpus, fetch)
@@ -149,6 +151,8 @@ def predict(
             ingested = _ingested(root, folder, ingest_recipe, workers, progress)
             done = answer(name, ingested, folder, identity=identity, replicas=replicas, progress=progress)
     _summarise(done, ingested, str(out))
+    for warning in other_words(origin.word_source_counts([ingested]), loaded.learnt):
+        terminal.say(warning.message)
     _write_table(folder, csv)
     for kind, (pages, answers) in _split(loaded, ingested, folder).items():
         if kind in by_kind:

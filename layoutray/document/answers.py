@@ -185,6 +185,14 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerWarning:
+    """Why an answer may be less accurate than the model is on its own pages."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The answer for one document or page: entities, pages, errors, and the records that the entities form."""
 
@@ -197,6 +205,7 @@ class Answer:
     pages: tuple[PageAnswer, ...]
     errors: tuple[Problem, ...] = ()
     records: tuple[Record, ...] = ()
+    warnings: tuple[AnswerWarning, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Nested dicts and lists for `json.dumps`."""

@@ -44,6 +44,11 @@ class Telemetry:
             "field_confidence", "Confidence of the values of fields", ["model", "version", "field", "accepted"]
         )
         self._entities = self._summary("entity_confidence", "Confidence of entities", ["model", "version", "type"])
+        self._other_words = self._counter(
+            "documents_with_other_words",
+            "Answered documents with words of another source or other settings than the model has learnt from",
+            ["model", "version"],
+        )
         self._versions_answered: dict[tuple[str, str], None] = {}
         self._in_flight = Gauge("layoutray_requests_in_flight", "Documents in flight", registry=self._registry)
         self._request_seconds = self._histogram(
@@ -103,6 +108,7 @@ class Telemetry:
         """
         self._remember(answer.model_id, answer.model_version)
         self._documents.labels(answer.model_id, answer.model_version).inc()
+        self._other_words.labels(answer.model_id, answer.model_version).inc(bool(answer.warnings))
         if isinstance(answer, ExtractResponse):
             for field in answer.document.fields:
                 accepted = str(field.accepted).lower()
@@ -118,7 +124,7 @@ class Telemetry:
         if len(self._versions_answered) > _MOST_VERSIONS:
             oldest = next(iter(self._versions_answered))
             del self._versions_answered[oldest]
-            for metric in (self._documents, self._values, self._entities):
+            for metric in (self._documents, self._other_words, self._values, self._entities):
                 metric.remove_by_labels(dict(zip(("model", "version"), oldest, strict=True)))
 
     def page_failed(self, reason: str) -> None:

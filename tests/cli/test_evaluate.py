@@ -10,9 +10,12 @@ from PIL import Image
 from layoutray.checkpoint import EXAMPLE, Checkpoint, build_model, load, save
 from layoutray.cli import calibrate, evaluate
 from layoutray.cli.main import main
+from layoutray.cli.shared.measured import MeasuredPages
 from layoutray.document import Document, Field, Page
 from layoutray.document.tags import spans
+from layoutray.document.word_source import WordSource
 from layoutray.errors import InputError
+from layoutray.evaluation.page_selection import PageSelection
 from layoutray.inference.generation import TextGenerator
 from layoutray.recipe import recipes
 from layoutray.store import codec, shards
@@ -76,7 +79,11 @@ def test_an_extractor_learns_from_values_without_boxes(
     assert "with a value" in shown
     assert "F1 of all fields: " in shown
     assert "ece" not in shown
-    scores = json.loads(report.read_text())["metrics"]
+    reported = json.loads(report.read_text())
+    assert (reported["words"], reported["learnt_words"], reported["warnings"]) == ("annotation", ["annotation"], [])
+    (warning,) = MeasuredPages(PageSelection((str(ingested),), "train")).other_words([WordSource(words="ocr")])
+    assert "learnt from words of ocr, and these are of annotation" in warning
+    scores = reported["metrics"]
     assert min(scores["f1"], scores["field_f1"], scores["field_f1.date"], scores["geval_f1"], scores["exact_f1"]) > 0.9
     assert {
         "ece",
