@@ -4,33 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layoutray.cli.shared import checked, options, terminal
+from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.evaluation_options import EvaluationOptions
-from layoutray.cli.shared.options import option
+from layoutray.cli.shared.options import GoalOptions, option
 from layoutray.errors import InputError
 
 if TYPE_CHECKING:
-    from layoutray.evaluation.acceptance import Goal
     from layoutray.evaluation.fields import JudgedAnswer, Schema
+    from layoutray.metrics.acceptance import Goal
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrateOptions(EvaluationOptions):
-    """Options of `layoutray calibrate`; see `layoutray.evaluation.acceptance.Goal`."""
+class CalibrateOptions(EvaluationOptions, GoalOptions):
+    """Options of `layoutray calibrate`."""
 
     split: str = options.split("dev")
-    precision: float = option(
-        "--precision",
-        type=checked.share,
-        default=0.99,
-        help="wanted precision of the accepted answers (default: 0.99)",
-    )
-    risk: float = option(
-        "--risk",
-        type=checked.share,
-        default=0.1,
-        help="probability that the true precision is lower (default: 0.1)",
-    )
     out: str = option("--out", required=True, help="new folder or s3:// address for the checkpoint with thresholds")
 
 
@@ -38,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("calibrate", arguments, CalibrateOptions)
     # Imported here because PyTorch takes seconds, for which `--help` shall not wait.
     from layoutray.cli.shared.output_folder import new_folder
-    from layoutray.evaluation.acceptance import Goal
+    from layoutray.metrics.acceptance import Goal
 
     goal = Goal(chosen.precision, chosen.risk)
     with new_folder(chosen.out) as out:

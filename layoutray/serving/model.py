@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import psutil
@@ -92,6 +92,7 @@ class ModelDescription:
         by_name: whether it answers the fields that a request names, see `asking`.
         labels_pages: whether it finds the documents of packets, see `serving.router`.
         learnt: how the words were made of which it has learnt; empty if unknown.
+        former: thresholds of earlier versions with the same confidences, by version and field.
     """
 
     version: Version
@@ -108,6 +109,7 @@ class ModelDescription:
     by_name: bool = False
     labels_pages: bool = False
     learnt: tuple[WordSource, ...] = ()
+    former: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict[str, Mapping[str, float | None]])
 
     def asking(self, fields: str) -> Self:
         """The model as it answers the fields that a request names, as `tasks.field_names` reads them; empty for none.
@@ -297,6 +299,7 @@ def _describe(
         by_name=isinstance(model, NamedExtractor),
         labels_pages=isinstance(loaded.recipe.task, LabelsPages),
         learnt=loaded.learnt,
+        former=loaded.provenance.get("thresholds", {}),
     )
 
 
