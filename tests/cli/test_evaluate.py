@@ -81,8 +81,6 @@ def test_an_extractor_learns_from_values_without_boxes(
     assert "ece" not in shown
     reported = json.loads(report.read_text())
     assert (reported["words"], reported["learnt_words"], reported["warnings"]) == ("annotation", ["annotation"], [])
-    (warning,) = MeasuredPages(PageSelection((str(ingested),), "train")).other_words([WordSource(words="ocr")])
-    assert "learnt from words of ocr, and these are of annotation" in warning
     scores = reported["metrics"]
     assert min(scores["f1"], scores["field_f1"], scores["field_f1.date"], scores["geval_f1"], scores["exact_f1"]) > 0.9
     assert {
@@ -294,3 +292,10 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_work(
     with pytest.raises(SystemExit):
         evaluate.main(["no checkpoint", "no pages", "--json", str(tmp_path)])
     assert "is a folder; give a file" in capsys.readouterr().err
+
+
+def test_words_of_another_source_are_told(trained_on_values: tuple[Path, Path, list[Page]]) -> None:
+    _, ingested, _ = trained_on_values
+    measured = MeasuredPages(PageSelection((str(ingested),), "train"))
+    (warning,) = measured.other_words([WordSource(words="ocr")])
+    assert "learnt from words of ocr, and these are of annotation" in warning
