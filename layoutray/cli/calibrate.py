@@ -19,6 +19,12 @@ class CalibrateOptions(EvaluationOptions, GoalOptions):
     """Options of `layoutray calibrate`."""
 
     split: str = options.split("dev")
+    second_looks: bool = option(
+        "--second-looks",
+        action="store_true",
+        help="also fit confidences to how well words were read, and to whether labelled documents have the same value; "
+        "stores the labelled values in the checkpoint",
+    )
     out: str = option("--out", required=True, help="new folder or s3:// address for the checkpoint with thresholds")
 
 
@@ -38,6 +44,7 @@ def _calibrate(chosen: CalibrateOptions, goal: "Goal", out: str) -> None:
     from layoutray import checkpoint
     from layoutray.evaluation.acceptance import choose_thresholds, with_thresholds
     from layoutray.evaluation.evaluate import evaluate
+    from layoutray.evaluation.second_looks import second_looks
 
     tracked, selection = chosen.load(), chosen.selection()
     fields = evaluate(tracked.loaded, selection).fields
@@ -45,14 +52,19 @@ def _calibrate(chosen: CalibrateOptions, goal: "Goal", out: str) -> None:
         raise InputError(
             f"{chosen.checkpoint} answers no fields; calibrate a checkpoint whose recipe has [task.fields]"
         )
-    schema = choose_thresholds(fields.schema, fields.judged, fields.scores, goal)
+    schema, judged = fields.schema, fields.judged
+    if chosen.second_looks:
+        if any(field.second_look for field in schema.values()):
+            raise InputError(f"{chosen.checkpoint} has second looks; give the checkpoint without them")
+        schema, judged = second_looks(fields.documents, schema)
+    schema = choose_thresholds(schema, judged, fields.scores, goal)
     checkpoint.save(out, with_thresholds(tracked.loaded, schema))
     checkpoint.copy_example(tracked.folder, out)
     if run := tracked.run():
         run.note(out)
     _show(
         f"{tracked.loaded.recipe.name} on {selection.name}, {len(fields.documents)} documents",
-        fields.judged,
+        judged,
         schema,
         goal,
     )

@@ -126,6 +126,7 @@ class FieldAnswer:
         accepted: whether the confidence reaches the field's `accept_from`, so that the value needs no look. A value
             that a form field states is accepted if the page shows it and no form field states another one.
         form_field, drawn: as of an entity.
+        reading_confidence: the lowest one of the entities with this value.
     """
 
     name: str
@@ -138,6 +139,7 @@ class FieldAnswer:
     accepted: bool = False
     form_field: str | None = None
     drawn: str | None = None
+    reading_confidence: float = 1.0
 
     @property
     def reason(self) -> str | None:

@@ -81,7 +81,9 @@ def with_thresholds(loaded: Checkpoint, schema: Schema, label: str = "") -> Chec
     """
     values = loaded.recipe.to_dict()
     values["task"]["fields"] |= {name: config.to_dict(field) for name, field in schema.items()}
-    former = {"thresholds": thresholds(loaded, label)}
+    own = document_fields_of(loaded.recipe.task)
+    same_confidences = all(own[name].second_look == field.second_look for name, field in schema.items())
+    former = {"thresholds": thresholds(loaded, label) if same_confidences else {}}
     return replace(loaded, recipe=recipes.from_stored(values), provenance=loaded.provenance | former)
 
 

@@ -19,6 +19,7 @@ from layoutray.evaluation.page_selection import PageSelection
 from layoutray.inference.generation import TextGenerator
 from layoutray.recipe import recipes
 from layoutray.store import codec, shards
+from layoutray.tasks import document_fields_of
 from layoutray.tasks.generate_fields import written_fields
 from tests import documents
 from tests.documents import train_on_fields, values
@@ -142,9 +143,12 @@ def test_a_calibrated_checkpoint_says_what_it_accepts(
     checkpoint, ingested, _ = trained_on_values
     pages_and_split = [str(ingested), "--split", "train", "--tracking-uri", new_store(tmp_path)]
     report, calibrated = tmp_path / "report.json", tmp_path / "calibrated"
-    goal = ["--precision", "0.5", "--risk", "0.2"]
+    goal = ["--precision", "0.5", "--risk", "0.2", "--second-looks"]
     assert main(["calibrate", str(checkpoint), *pages_and_split, *goal, "--out", str(calibrated)]) == 0
     assert load(calibrated).version != load(checkpoint).version, "other answers need another version"
+    assert all(field.second_look for field in document_fields_of(load(calibrated).recipe.task).values())
+    with pytest.raises(InputError, match="has second looks; give the checkpoint without them"):
+        calibrate.main([str(calibrated), *pages_and_split, *goal, "--out", str(tmp_path / "twice")])
     assert (calibrated / EXAMPLE).read_bytes() == (checkpoint / EXAMPLE).read_bytes()
     assert evaluate.main([str(calibrated), *pages_and_split, "--json", str(report)]) == 0
     scores = json.loads(report.read_text())["metrics"]
