@@ -1,5 +1,6 @@
 """The review page at the path `/` of the endpoint: its uploads are answered by the endpoint, its keys let people in."""
 
+import logging
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +18,9 @@ from layoutray.serving.access.auth import Guard
 from layoutray.serving.answerer import DEFAULT, Answerer
 from layoutray.serving.routes import Routes
 from layoutray.serving.submission import UploadedFile
+from layoutray.store.database import DatabaseError
 
+_log = logging.getLogger(__name__)
 _COMMANDS = (
     "layoutray train LABELLED_DOCUMENTS FOLDER_OF_REVIEWED_JSONL --out NEW_FOLDER --name NAME",
     "layoutray promote NAME --on OTHER_PAGES",
@@ -37,8 +40,12 @@ def mount(api: FastAPI, file: str, sample: float, routes: Routes, guard: Guard) 
     add_review_page(api, store, sessions, _UploadAnswerer(routes, guard), _COMMANDS, answered_by)
 
     def promised() -> list[Promise]:
-        model = answered_by()
-        return promises(store, None, model, Goal()) if model else []
+        try:
+            model = answered_by()
+            return promises(store, None, model, Goal()) if model else []
+        except DatabaseError as error:  # the other metrics do not need the file
+            _log.error("the review file cannot be used: %s", error)
+            return []
 
     routes.telemetry.show_promises(promised)
 
