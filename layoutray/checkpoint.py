@@ -27,6 +27,7 @@ import torch
 from safetensors.torch import load_file
 
 from layoutray import architectures, tokenizer, weight_shapes
+from layoutray.document.word_source import WordSource
 from layoutray.errors import CheckpointError, DocumentError, Reason, RecipeError
 from layoutray.recipe import recipes
 from layoutray.recipe.recipes import Recipe
@@ -69,6 +70,11 @@ class Checkpoint:
     provenance: dict[str, Any]
     version: str = ""
     temperature: float = 1.0
+
+    @property
+    def learnt(self) -> tuple[WordSource, ...]:
+        """How the words were made of which the model has learnt; empty if nothing says it."""
+        return tuple(WordSource(**one) for one in self.provenance.get("words", ()))
 
 
 def build_model(recipe: Recipe, vocabulary: Tokenizer, labels: Sequence[str]) -> TaskModel:

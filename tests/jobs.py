@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from layoutray import tokenizer
 from layoutray.document import Box, Page, Provenance, Word
+from layoutray.document.word_source import WordSource
 from layoutray.prepare.encode import Encoder, labels_for, vocabulary_for
 from layoutray.recipe import recipes
 from layoutray.recipe.recipes import Recipe
@@ -136,6 +137,7 @@ def encode(folder: Path, chosen: Recipe, made: list[Page]) -> str:
         examples=count,
         dead=0,
         digest="digest",
+        learnt=(WordSource(words="annotation").to_json(),),
     ).write(out)
     return out
 

@@ -4,32 +4,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layoutray.cli.shared import checked, options, terminal
+from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.evaluation_options import EvaluationOptions
-from layoutray.cli.shared.options import option
+from layoutray.cli.shared.options import GoalOptions, option
 from layoutray.errors import InputError
 
 if TYPE_CHECKING:
-    from layoutray.evaluation.acceptance import Goal
     from layoutray.evaluation.fields import JudgedAnswer, Schema
+    from layoutray.metrics.acceptance import Goal
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrateOptions(EvaluationOptions):
-    """Options of `layoutray calibrate`; see `layoutray.evaluation.acceptance.Goal`."""
+class CalibrateOptions(EvaluationOptions, GoalOptions):
+    """Options of `layoutray calibrate`."""
 
     split: str = options.split("dev")
-    precision: float = option(
-        "--precision",
-        type=checked.share,
-        default=0.99,
-        help="wanted precision of the accepted answers (default: 0.99)",
-    )
-    risk: float = option(
-        "--risk",
-        type=checked.share,
-        default=0.1,
-        help="probability that the true precision is lower (default: 0.1)",
+    second_looks: bool = option(
+        "--second-looks",
+        action="store_true",
+        help="also fit confidences to how well words were read, and to whether labelled documents have the same value; "
+        "stores the labelled values in the checkpoint",
     )
     out: str = option("--out", required=True, help="new folder or s3:// address for the checkpoint with thresholds")
 
@@ -38,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("calibrate", arguments, CalibrateOptions)
     # Imported here because PyTorch takes seconds, for which `--help` shall not wait.
     from layoutray.cli.shared.output_folder import new_folder
-    from layoutray.evaluation.acceptance import Goal
+    from layoutray.metrics.acceptance import Goal
 
     goal = Goal(chosen.precision, chosen.risk)
     with new_folder(chosen.out) as out:
@@ -50,6 +44,7 @@ def _calibrate(chosen: CalibrateOptions, goal: "Goal", out: str) -> None:
     from layoutray import checkpoint
     from layoutray.evaluation.acceptance import choose_thresholds, with_thresholds
     from layoutray.evaluation.evaluate import evaluate
+    from layoutray.evaluation.second_looks import second_looks
 
     tracked, selection = chosen.load(), chosen.selection()
     fields = evaluate(tracked.loaded, selection).fields
@@ -57,14 +52,19 @@ def _calibrate(chosen: CalibrateOptions, goal: "Goal", out: str) -> None:
         raise InputError(
             f"{chosen.checkpoint} answers no fields; calibrate a checkpoint whose recipe has [task.fields]"
         )
-    schema = choose_thresholds(fields.schema, fields.judged, fields.scores, goal)
+    schema, judged = fields.schema, fields.judged
+    if chosen.second_looks:
+        if any(field.second_look for field in schema.values()):
+            raise InputError(f"{chosen.checkpoint} has second looks; give the checkpoint without them")
+        schema, judged = second_looks(fields.documents, schema)
+    schema = choose_thresholds(schema, judged, fields.scores, goal)
     checkpoint.save(out, with_thresholds(tracked.loaded, schema))
     checkpoint.copy_example(tracked.folder, out)
     if run := tracked.run():
         run.note(out)
     _show(
         f"{tracked.loaded.recipe.name} on {selection.name}, {len(fields.documents)} documents",
-        fields.judged,
+        judged,
         schema,
         goal,
     )

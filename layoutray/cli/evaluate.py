@@ -93,6 +93,9 @@ def _measure(chosen: EvaluateOptions) -> dict[str, Any]:
         terminal.say(f"{encoded.failed_pages} pages could not be encoded and are not in these numbers")
     say_cuts(recipe, encoded.cut_documents, encoded.cut_texts)
     measured = MeasuredPages(selection)
+    warnings = measured.other_words(tracked.loaded.learnt)
+    for warning in warnings:
+        terminal.say(warning)
     if run := tracked.run():
         measured.log(run, int(tracked.loaded.metrics["step"]), metrics)
         for name, png in _pictures(evaluation, selection.name):
@@ -102,6 +105,8 @@ def _measure(chosen: EvaluateOptions) -> dict[str, Any]:
         "pages": list(selection.folders),
         "split": selection.name,
         "words": measured.words,
+        "learnt_words": [one.name for one in tracked.loaded.learnt],
+        "warnings": warnings,
         "dead": encoded.failed_pages,
         "cut": encoded.cut_documents,
         "texts_cut": encoded.cut_texts,

@@ -148,7 +148,7 @@ def predict(
         with connect():
             ingested = _ingested(root, folder, ingest_recipe, workers, progress)
             done = answer(name, ingested, folder, identity=identity, replicas=replicas, progress=progress)
-    _summarise(done, ingested, str(out))
+    _summarise(done, ingested, str(out), loaded)
     _write_table(folder, csv)
     for kind, (pages, answers) in _split(loaded, ingested, folder).items():
         if kind in by_kind:
@@ -279,8 +279,10 @@ def _ingested(
     return ingested
 
 
-def _summarise(done: "Prediction | WrittenTexts", ingested: str, out: str) -> None:
+def _summarise(done: "Prediction | WrittenTexts", ingested: str, out: str, loaded: "Checkpoint") -> None:
     from layoutray.cluster.predict import Prediction
+    from layoutray.document.word_source import other_words
+    from layoutray.prepare import origin
 
     # Documents without words fail too, but are no dead letters.
     failures = f"{done.failed} failed" + (f" (see `layoutray dead-letters list {ingested}`)" if done.failed else "")
@@ -294,3 +296,5 @@ def _summarise(done: "Prediction | WrittenTexts", ingested: str, out: str) -> No
         terminal.say("there was nothing left to answer")
     if done.fields or done.without_fields:
         terminal.say(f"{done.fields} field values; {done.without_fields} documents without any")
+    for warning in other_words(origin.word_source_counts([ingested]), loaded.learnt):
+        terminal.say(warning.message)

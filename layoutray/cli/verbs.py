@@ -41,6 +41,9 @@ VERBS = {
     "calibrate": Verb("Choose on labelled pages the confidence from which answers need no check.", ".calibrate:main"),
     "select": Verb("Choose the documents to label next: those from which the model would learn most.", ".select:main"),
     "promote": Verb("Make the candidate of a registered model its champion, if it is not worse.", ".promote:main"),
+    "promise": Verb(
+        "Say what reviewed answers show of the accepted ones, and accept more where they allow it.", ".promise:main"
+    ),
     "rollback": Verb("Make the former champion of a registered model its champion again.", ".rollback:main"),
     "answer": Verb("Answer fields of which only the names are given, on files without labels.", ".answer:main"),
     "predict": Verb("Answer a folder of files, or ingested pages, in bulk.", ".predict:main"),
@@ -103,7 +106,7 @@ EXTRAS: Mapping[str, Sequence[str]] = {
     "tracking": ("rollback",),
     "train": (
         *("train", "synthesize", "encode", "pretrain", "finetune", "sweep", "learning-curve", "compare"),
-        *("evaluate", "calibrate", "select", "promote", "export huggingface", "export label-studio"),
+        *("evaluate", "calibrate", "select", "promote", "promise", "export huggingface", "export label-studio"),
         *("picture answers", "picture reliability", "picture words"),
     ),
     "serve": ("review", "serve", "keys create", "keys list", "keys revoke"),

@@ -126,6 +126,7 @@ class FieldAnswer:
         accepted: whether the confidence reaches the field's `accept_from`, so that the value needs no look. A value
             that a form field states is accepted if the page shows it and no form field states another one.
         form_field, drawn: as of an entity.
+        reading_confidence: the lowest one of the entities with this value.
     """
 
     name: str
@@ -138,6 +139,7 @@ class FieldAnswer:
     accepted: bool = False
     form_field: str | None = None
     drawn: str | None = None
+    reading_confidence: float = 1.0
 
     @property
     def reason(self) -> str | None:
@@ -185,6 +187,14 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerWarning:
+    """Why an answer may be less accurate than the model is on its own pages."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The answer for one document or page: entities, pages, errors, and the records that the entities form."""
 
@@ -197,6 +207,7 @@ class Answer:
     pages: tuple[PageAnswer, ...]
     errors: tuple[Problem, ...] = ()
     records: tuple[Record, ...] = ()
+    warnings: tuple[AnswerWarning, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Nested dicts and lists for `json.dumps`."""

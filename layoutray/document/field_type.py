@@ -27,6 +27,9 @@ class FieldType:
             their names (see `layoutray.tasks.fields_by_name`), in place of the name.
         form_fields: full names of the form fields of fillable PDF files that state the value (see
             `layoutray.document.form_answers`).
+        second_look: intercept and weights of `layoutray.document.second_look`, fitted by `layoutray calibrate`; empty
+            for none.
+        labelled_values: normal forms of the values that labelled documents have, for a second look.
         accept_from: confidence from which an answer is accepted without a look, chosen by `layoutray calibrate`; None
             accepts no answer.
     """
@@ -42,6 +45,8 @@ class FieldType:
     known_values: tuple[str, ...] = ()
     description: str = ""
     form_fields: tuple[str, ...] = ()
+    second_look: tuple[float, ...] = ()
+    labelled_values: tuple[str, ...] = ()
     accept_from: float | None = None
 
     def accepts(self, confidence: float) -> bool:

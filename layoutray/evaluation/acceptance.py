@@ -6,28 +6,10 @@ from dataclasses import dataclass, replace
 from layoutray import config
 from layoutray.checkpoint import Checkpoint
 from layoutray.document.field_type import FieldType
-from layoutray.errors import InputError
 from layoutray.evaluation.fields import FieldScores, JudgedAnswer, Schema, certainties
-from layoutray.metrics.acceptance import Proportion, acceptance_threshold, proportion
+from layoutray.metrics.acceptance import Goal, Proportion, acceptance_threshold, proportion
 from layoutray.recipe import recipes
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """The precision that accepted answers must have.
-
-    Attributes:
-        precision: above 0 and below 1.
-        risk: probability that the precision is lower nevertheless, above 0 and below 1.
-    """
-
-    precision: float
-    risk: float
-
-    def __post_init__(self) -> None:
-        for name, value in (("precision", self.precision), ("risk", self.risk)):
-            if not 0 < value < 1:
-                raise InputError(f"{name} is {value}; it must be above 0 and below 1")
+from layoutray.tasks import document_fields_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +73,27 @@ def choose_thresholds(
     }
 
 
-def with_thresholds(loaded: Checkpoint, schema: Schema) -> Checkpoint:
-    """The checkpoint with other settings of its fields; its version differs when it is saved."""
+def with_thresholds(loaded: Checkpoint, schema: Schema, label: str = "") -> Checkpoint:
+    """The checkpoint with other thresholds of its fields; its version differs when it is saved.
+
+    Args:
+        label: of its present version in a registry; empty if there is none.
+    """
     values = loaded.recipe.to_dict()
     values["task"]["fields"] |= {name: config.to_dict(field) for name, field in schema.items()}
-    return replace(loaded, recipe=recipes.from_stored(values))
+    own = document_fields_of(loaded.recipe.task)
+    same_confidences = all(own[name].second_look == field.second_look for name, field in schema.items())
+    former = {"thresholds": thresholds(loaded, label) if same_confidences else {}}
+    return replace(loaded, recipe=recipes.from_stored(values), provenance=loaded.provenance | former)
+
+
+def thresholds(loaded: Checkpoint, label: str = "") -> dict[str, dict[str, float | None]]:
+    """The thresholds of versions with the confidences of a checkpoint, by version and field; its own ones last.
+
+    Args:
+        label: as in `with_thresholds`.
+    """
+    own = {name: field.accept_from for name, field in document_fields_of(loaded.recipe.task).items()}
+    versions = dict.fromkeys(filter(None, (loaded.version, label)), own)
+    former = loaded.provenance.get("thresholds", {})
+    return {version: one for version, one in former.items() if version not in versions} | versions

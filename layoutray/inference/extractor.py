@@ -21,6 +21,7 @@ from layoutray.document.form_answers import form_entities, left_to_model
 from layoutray.document.record_type import RecordType
 from layoutray.document.tags import kind_of
 from layoutray.document.word_graph import FindNeighbours
+from layoutray.document.word_source import WordSource, other_words, word_sources
 from layoutray.errors import CheckpointError
 from layoutray.inference import interruption
 from layoutray.tasks import LabelsPages, ReadsNames, TagsWords, document_fields_of, records_of
@@ -44,6 +45,7 @@ class Tagging:
         tokenizer: cuts words into tokens.
         max_length: tokens of a window, at most.
         find_neighbours: makes the word graph of a window.
+        learnt: how the words were made of which the model has learnt; empty if unknown.
     """
 
     task: TagsWords
@@ -51,6 +53,7 @@ class Tagging:
     tokenizer: Tokenizer
     max_length: int
     find_neighbours: FindNeighbours
+    learnt: tuple[WordSource, ...] = ()
 
     @classmethod
     def of(cls, loaded: Checkpoint) -> Self:
@@ -78,6 +81,7 @@ class Tagging:
             tokenizer=loaded.tokenizer,
             max_length=recipe.max_length,
             find_neighbours=recipe.find_neighbours,
+            learnt=loaded.learnt,
         )
 
     @property
@@ -192,7 +196,7 @@ class Extractor:
 
     def answers(self, pages: Sequence[Page]) -> list[Answer]:
         """One answer per page, in the order of `pages`."""
-        return page_answers(pages, self.extract(pages), self.records, self.model_id, self.model_version)
+        return page_answers(pages, self.extract(pages), self.tagging, self.model_id, self.model_version)
 
     def answer_fields(self, pages: Sequence[Page]) -> tuple[FieldAnswer, ...]:
         """The field values of one document, from all its pages; empty when the model answers no fields."""
@@ -252,11 +256,12 @@ def batches_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]
 def page_answers(
     pages: Sequence[Page],
     entities: Sequence[tuple[Entity, ...]],
-    records: Mapping[str, RecordType],
+    tagging: Tagging,
     model_id: str,
     model_version: str,
 ) -> list[Answer]:
-    """One answer per page, with the page's entities and the records of the types `records` that they form."""
+    """One answer per page, with the page's entities and the records that they form."""
+    records = tagging.records
     return [
         Answer(
             doc_id=page.doc_id,
@@ -269,6 +274,7 @@ def page_answers(
                 PageAnswer(page_number=page.number, width=page.width, height=page.height, num_words=len(page.words)),
             ),
             records=find_records([page], [in_columns], records),
+            warnings=other_words(word_sources([page]), tagging.learnt),
         )
         for page, of_page in zip(pages, entities, strict=True)
         for in_columns in with_columns([page], [of_page], records)

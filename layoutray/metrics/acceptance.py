@@ -14,7 +14,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutray.errors import InputError
 from layoutray.metrics.calibration import by_threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """The precision that accepted answers must have.
+
+    Attributes:
+        precision: above 0 and below 1.
+        risk: probability that the precision is lower nevertheless, above 0 and below 1.
+    """
+
+    precision: float = 0.99
+    risk: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name, value in (("precision", self.precision), ("risk", self.risk)):
+            if not 0 < value < 1:
+                raise InputError(f"{name} is {value}; it must be above 0 and below 1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,9 @@ from itertools import chain
 
 import pyarrow.compute as pc
 
-from layoutray.store import sources
+from layoutray.document import Provenance
+from layoutray.document.word_source import WordSource
+from layoutray.store import codec, sources
 from layoutray.store.data_set import DataSet
 
 _COLUMNS = ["words_from", "engine"]
@@ -31,3 +33,15 @@ def word_sources(folders: Sequence[str], rows: pc.Expression | None = None) -> s
             is_read = row["words_from"] == "ocr" and row["engine"]
             counts[row["engine"] if is_read else row["words_from"]] += row["count_all"]
     return " and ".join(source for source, _ in counts.most_common())
+
+
+def word_source_counts(folders: Sequence[str], rows: pc.Expression | None = None) -> Counter[WordSource]:
+    """The number of pages of each source of words, of the pages `rows`."""
+    counts = Counter[WordSource]()
+    columns = codec.PROVENANCE
+    kept = [column for name, column in columns.items() if name != "reason"]
+    for table in chain.from_iterable(DataSet(folder).scan_pages(kept, rows) for folder in folders):
+        for row in table.group_by(kept).aggregate([([], "count_all")]).to_pylist():
+            origin = Provenance(**{name: row.get(column, "") for name, column in columns.items()})
+            counts[WordSource.of(origin)] += row["count_all"]
+    return counts

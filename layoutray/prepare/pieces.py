@@ -149,6 +149,7 @@ def card_of(encoder: Encoder, pieces: Sequence[PieceCounts], values: int, supers
         filtered={name: count for name, count in by_key("filtered", filters).items() if count},
         documents=origin.names_of(folders),
         words=origin.word_sources(folders),
+        learnt=tuple(one.to_json() for one in origin.word_source_counts(folders, pc.field("split") == "train")),
     )
 
 

@@ -66,7 +66,7 @@ def library_model(loaded: Checkpoint) -> Any:
     # What `layoutray import transformers` reads, without paths and known values.
     stated = config.to_dict(task)
     for kind in stated.get("fields", {}).values():
-        kind |= {"known": "", "known_values": ()}
+        kind |= {"known": "", "known_values": (), "second_look": (), "labelled_values": (), "accept_from": None}
     extra = {"task": stated, "max_length": recipe.max_length, "temperature": loaded.temperature}
     setattr(model.config, OURS, extra)
     return model

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from layoutray.errors import ApiError, DocumentError
 from layoutray.review.document_routes import DocumentRoutes
+from layoutray.review.promise import AnsweredBy, newest
 from layoutray.review.queue_routes import Answer, QueueRoutes
 from layoutray.review.sessions import SESSION_PATH, SessionRoutes, Sessions
 from layoutray.review.store import ReviewStore
@@ -35,20 +36,26 @@ _HEADERS = {
 
 
 def add_review_page(
-    api: FastAPI, store: ReviewStore, sessions: Sessions, answer: Answer | None = None, commands: Sequence[str] = ()
+    api: FastAPI,
+    store: ReviewStore,
+    sessions: Sessions,
+    answer: Answer | None = None,
+    commands: Sequence[str] = (),
+    answered_by: Callable[[], AnsweredBy | None] | None = None,
 ) -> None:
     """Add the page to `api`, at `/`, and all that it asks for, below `/review`.
 
     Args:
         answer: answers an uploaded document; None where nothing can be uploaded.
         commands: what to run to train on the corrections, for people.
+        answered_by: gives the model of which promises are shown; None: the one that answered the last document.
     """
     app = _Mounted(openapi_url=None, redirect_slashes=False)
     app.middleware("http")(partial(_guarded, sessions))
     for kind in (ApiError, HTTPException, RequestValidationError, DocumentError, DatabaseError):
         app.add_exception_handler(kind, _refused)
     SessionRoutes(sessions, uploads=answer is not None, commands=commands).add_to(app)
-    QueueRoutes(store, sessions, answer).add_to(app)
+    QueueRoutes(store, sessions, answer, answered_by or partial(newest, store)).add_to(app)
     DocumentRoutes(store, sessions).add_to(app)
     app.mount("/page", StaticFiles(directory=_PAGE))
     api.add_api_route("/", _page, methods=["GET"], include_in_schema=False, response_model=None)

@@ -10,8 +10,10 @@ from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from layoutray.errors import ApiError
+from layoutray.metrics.acceptance import Goal
 from layoutray.review import queue, truth
 from layoutray.review.documents import AnsweredDocument
+from layoutray.review.promise import AnsweredBy, promises
 from layoutray.review.queue import Filter
 from layoutray.review.schema import QueueQuery, shown_entry
 from layoutray.review.sessions import Session, Sessions, Visitor
@@ -27,16 +29,19 @@ class QueueRoutes:
 
     Attributes:
         answer: answers an uploaded document; None where nothing can be uploaded.
+        answered_by: gives the model of which the promises are shown; None before it is known.
     """
 
     store: ReviewStore
     sessions: Sessions
     answer: Answer | None
+    answered_by: Callable[[], AnsweredBy | None]
 
     def add_to(self, app: FastAPI) -> None:
         reading, changing = [Depends(self.sessions.reading)], [Depends(self.sessions.changing)]
         app.add_api_route("/documents", self.documents, methods=["GET"], dependencies=reading)
         app.add_api_route("/records", self.records, methods=["GET"], dependencies=reading)
+        app.add_api_route("/promises", self.promises, methods=["GET"], dependencies=reading)
         app.add_api_route("/documents", self.upload, methods=["POST"], dependencies=changing)
         app.add_api_route("/reviewed.jsonl", self.reviewed, methods=["GET"], dependencies=reading, response_model=None)
 
@@ -62,6 +67,13 @@ class QueueRoutes:
         """Names of the values of each record that a model has answered."""
         session: Session = request.state.session
         return queue.record_names(self.store, session.visitor.shown)
+
+    def promises(self, request: Request) -> list[str]:
+        """What is promised of accepted answers, and what would raise it."""
+        session: Session = request.state.session
+        model = self.answered_by()
+        found = promises(self.store, session.visitor.shown, model, Goal()) if model else ()
+        return [one.text(Goal()) for one in found]
 
     async def upload(self, request: Request) -> dict[str, Any]:
         """Answer a document and put it into the queue."""

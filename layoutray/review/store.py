@@ -267,10 +267,11 @@ class ReviewStore:
         return [Correction(**fields) for fields in found]
 
     def _sampled(self, document: AnsweredDocument, said: Prediction) -> Prediction:
-        """The value, with whether it is in the sample: by a hash, so that it is chosen without its content."""
+        """The value, with whether it is drawn: by a hash, so that it is chosen without its content."""
         key = f"{document.doc_id} {document.model_version} {said.name} {said.row} {said.page} {said.words}"
         share = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) / 2**64
-        return replace(said, sampled=said.accepted and share < self._sample)
+        drawn = share < self._sample
+        return replace(said, drawn=drawn, sampled=said.accepted and drawn)
 
 
 _ENTRY = "number, owner, doc_id, source, model_id, model_version, revision, state, looks, doubt"

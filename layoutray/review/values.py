@@ -36,7 +36,8 @@ class Prediction:
         value: the normal form; empty for an entity.
         confidence: 0..1.
         accepted: whether the confidence reaches the field's threshold, so that the value needs no look.
-        sampled: whether an accepted value is shown nevertheless, to measure the precision of accepted values.
+        drawn: whether it was drawn at random, accepted or not, to measure precision.
+        sampled: whether it is drawn and accepted, so that it is shown nevertheless.
         page: number of its page; None for a value without a place.
         words: indices of its words on the page; empty if the answer does not name them.
         polygons: its regions on the page, each eight numbers in pixels.
@@ -53,6 +54,7 @@ class Prediction:
     words: tuple[int, ...]
     polygons: tuple[tuple[float, ...], ...]
     row: str = ""
+    drawn: bool = False
     sampled: bool = False
     stated: Stated | None = None
 

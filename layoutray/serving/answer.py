@@ -6,6 +6,7 @@ from typing import Any
 
 from layoutray.document import Page
 from layoutray.document.answers import Entity, Problem, Record
+from layoutray.document.word_source import other_words, word_sources
 from layoutray.inference.generation import Text
 from layoutray.inference.selection import SelectedWord, Selection
 from layoutray.serving import failures, schema
@@ -78,6 +79,7 @@ def answered(
         ApiError: as `problems_of`.
     """
     problems, pages = problems_of(outcomes), pages_of(outcomes)
+    other = other_words(word_sources(pages), model.learnt)
     shared: dict[str, Any] = {
         "model_id": model.model_id,
         "model_version": model.model_version,
@@ -86,6 +88,7 @@ def answered(
         "pages": [_page_response(page) for page in pages],
         "errors": [schema.ProblemResponse(**asdict(problem)) for problem in problems],
         "timings": _timings(outcomes, seconds),
+        "warnings": [schema.WarningResponse(**asdict(one)) for one in other] or None,
     }
     text = written.text if written else None
     cut = text.tokens_read < text.tokens if text else None

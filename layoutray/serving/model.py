@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import psutil
@@ -14,6 +14,7 @@ from layoutray.checkpoint import Checkpoint, Fetch
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.document.field_type import FieldType
 from layoutray.document.record_type import RecordType
+from layoutray.document.word_source import WordSource
 from layoutray.errors import InputError
 from layoutray.inference.by_name import NamedExtractor
 from layoutray.inference.extractor import Extractor
@@ -90,6 +91,8 @@ class ModelDescription:
         tried_on: what it answered before it was served.
         by_name: whether it answers the fields that a request names, see `asking`.
         labels_pages: whether it finds the documents of packets, see `serving.router`.
+        learnt: how the words were made of which it has learnt; empty if unknown.
+        former: thresholds of earlier versions with the same confidences, by version and field.
     """
 
     version: Version
@@ -105,6 +108,8 @@ class ModelDescription:
     tried_on: TriedOn
     by_name: bool = False
     labels_pages: bool = False
+    learnt: tuple[WordSource, ...] = ()
+    former: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict[str, Mapping[str, float | None]])
 
     def asking(self, fields: str) -> Self:
         """The model as it answers the fields that a request names, as `tasks.field_names` reads them; empty for none.
@@ -293,6 +298,8 @@ def _describe(
         tried_on=tried_on,
         by_name=isinstance(model, NamedExtractor),
         labels_pages=isinstance(loaded.recipe.task, LabelsPages),
+        learnt=loaded.learnt,
+        former=loaded.provenance.get("thresholds", {}),
     )
 
 

@@ -1,19 +1,26 @@
 """The review page at the path `/` of the endpoint: its uploads are answered by the endpoint, its keys let people in."""
 
+import logging
 from dataclasses import dataclass
+from functools import partial
 
 from fastapi import FastAPI, Request
 
 from layoutray.errors import ApiError
+from layoutray.metrics.acceptance import Goal
 from layoutray.review.app import add_review_page
 from layoutray.review.documents import AnsweredDocument
+from layoutray.review.promise import AnsweredBy, Promise, newest, promises
 from layoutray.review.sessions import Authenticator, Sessions, Visitor
 from layoutray.review.store import ReviewStore
 from layoutray.review.values import predicted_values
 from layoutray.serving.access.auth import Guard
+from layoutray.serving.answerer import DEFAULT, Answerer
 from layoutray.serving.routes import Routes
 from layoutray.serving.submission import UploadedFile
+from layoutray.store.database import DatabaseError
 
+_log = logging.getLogger(__name__)
 _COMMANDS = (
     "layoutray train LABELLED_DOCUMENTS FOLDER_OF_REVIEWED_JSONL --out NEW_FOLDER --name NAME",
     "layoutray promote NAME --on OTHER_PAGES",
@@ -29,7 +36,28 @@ def mount(api: FastAPI, file: str, sample: float, routes: Routes, guard: Guard) 
     """
     store = ReviewStore.open(file, sample=sample)
     sessions = Sessions(store.database, _KeyAuthenticator(guard), "anonymous")
-    add_review_page(api, store, sessions, _UploadAnswerer(routes, guard), _COMMANDS)
+    answered_by = partial(_answered_by, store, routes.answerer)
+    add_review_page(api, store, sessions, _UploadAnswerer(routes, guard), _COMMANDS, answered_by)
+
+    def promised() -> list[Promise]:
+        try:
+            model = answered_by()
+            return promises(store, None, model, Goal()) if model else []
+        except DatabaseError as error:  # the other metrics do not need the file
+            _log.error("the review file cannot be used: %s", error)
+            return []
+
+    routes.telemetry.show_promises(promised)
+
+
+def _answered_by(store: ReviewStore, answerer: Answerer) -> AnsweredBy | None:
+    """The default model with its former thresholds; before it is loaded, the one that answered the last document."""
+    served = answerer.models()[DEFAULT].description
+    if served is None:
+        return newest(store)
+    own = {name: field.accept_from for name, field in served.fields.items()}
+    former = {version: one for version, one in served.former.items() if version != served.model_version}
+    return AnsweredBy((served.model_id,), former | {served.model_version: own})
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,9 +54,9 @@ class Routes:
         capacity: Capacity,
     ) -> None:
         waiting = limits.max_queued_requests
-        self._answerer = answerer
+        self.answerer = answerer
         self._limits = limits
-        self._telemetry = metrics
+        self.telemetry = metrics
         self._access = access
         self._files = Admission(lambda: capacity.readers + waiting)
         self._words = Admission(lambda: capacity.models * capacity.batch_size + waiting)
@@ -162,7 +162,7 @@ class Routes:
     ) -> DocumentAnswer:
         """The answer of a model, which must be served at `path` of the default model. Raises ApiError."""
         async with self._admitted(request) as call:
-            model = await self._answerer.model(name)
+            model = await self.answerer.model(name)
             if model.path != path:
                 message = f"model {model.model_id} is served at {model.served_at}"
                 raise ApiError(404, "not_offered", message)
@@ -171,7 +171,7 @@ class Routes:
             model = model.asking(fields)
             document = await submission.receive(request, self._limits, parse_body)
             call.asks(document.doc_id, model)
-            answered = await self._answerer.answer(document, model, call.admit, owner=call.caller.name, explain=explain)
+            answered = await self.answerer.answer(document, model, call.admit, owner=call.caller.name, explain=explain)
             call.record.outcome = answered.response.status
             return answered
 
@@ -181,7 +181,7 @@ class Routes:
         caller: Caller = request.state.caller
         with (
             self._access.audit.record(caller.name, request.url.path, request_id(request.headers)) as record,
-            self._telemetry.request(),
+            self.telemetry.request(),
         ):
             async with returned_on_failure(caller), within(self._limits.timeout_s):
                 with (self._files if submission.is_form(request) else self._words).enter(caller.name):
@@ -190,8 +190,8 @@ class Routes:
     async def models(self) -> status.ModelsResponse:
         """The served models, their paths and entity types; of a model that no request has asked for, its name."""
         async with within(_HEALTH_SECONDS, "the model", "try again later"):
-            default = await self._answerer.model()
-        others = list(self._answerer.models().items())[1:]
+            default = await self.answerer.model()
+        others = list(self.answerer.models().items())[1:]
         shown = [_shown(default.model_id, default), *(_shown(name, state.description) for name, state in others)]
         return status.ModelsResponse(models=shown)
 
@@ -203,12 +203,12 @@ class Routes:
         """200 when a model replica answers, else 503; says if the version that an alias names cannot be served."""
         try:
             async with asyncio.timeout(_HEALTH_SECONDS):
-                model = await self._answerer.check()
+                model = await self.answerer.check()
         except TimeoutError as error:
             raise ApiError(
                 503, failures.UNAVAILABLE, f"no model replica answered in {_HEALTH_SECONDS:g} s", retryable=True
             ) from error
-        default, *others = self._answerer.models().items()
+        default, *others = self.answerer.models().items()
         health = {
             name: status.ModelHealth(
                 model_version=state.description and state.description.model_version, refused=_refused(state)
@@ -221,7 +221,8 @@ class Routes:
 
     async def metrics(self) -> Response:
         """Metrics since the start, for Prometheus."""
-        return Response(self._telemetry.exposition(), media_type=telemetry.CONTENT_TYPE)
+        text = await asyncio.to_thread(self.telemetry.exposition)  # promises are read from the review file
+        return Response(text, media_type=telemetry.CONTENT_TYPE)
 
 
 async def _response(answered: DocumentAnswer, *, words: bool = False) -> Response:

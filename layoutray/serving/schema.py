@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-SCHEMA_VERSION = "1.5"
+SCHEMA_VERSION = "1.6"
 """Version of the response schemas. The first number changes when an existing client could break."""
 
 ServedPath = Literal["/v1/extract", "/v1/summarize"]
@@ -212,6 +212,15 @@ class ProblemResponse(Body):
     page_number: int = Field(ge=1)
 
 
+class WarningResponse(Body):
+    """Why the answer may be less accurate than the model is on its own pages."""
+
+    code: Literal["other_words"] = Field(
+        description="`other_words`: the words were made in another way than those of which the model has learnt"
+    )
+    message: str
+
+
 class Timings(Body):
     """Times in milliseconds. Pages are processed in parallel, so sums over pages can exceed the total."""
 
@@ -260,6 +269,7 @@ class ExtractResponse(Body):
     packet: PacketResponse | None = Field(default=None, description="only of a model of pages (task page_labels)")
     pages: list[PageResponse]
     errors: list[ProblemResponse]
+    warnings: list[WarningResponse] | None = Field(default=None, description="left out if there is none")
     timings: Timings
 
 
@@ -304,6 +314,7 @@ class SummarizeResponse(Body):
     explanation: ExplanationResponse | None = Field(default=None, description="only with ?explain=true")
     pages: list[PageResponse] = Field(description="pages that were read, in order; a plain text is laid out on pages")
     errors: list[ProblemResponse]
+    warnings: list[WarningResponse] | None = Field(default=None, description="left out if there is none")
     timings: Timings
 
 

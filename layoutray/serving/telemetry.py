@@ -1,13 +1,16 @@
 """Metrics of the endpoint in the Prometheus text format."""
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.metrics_core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from layoutray.errors import ApiError
+from layoutray.review.promise import Promise
 from layoutray.serving.capacity import Capacity
 from layoutray.serving.model import ModelDescription
 from layoutray.serving.schema import ExtractResponse, SummarizeResponse
@@ -44,6 +47,11 @@ class Telemetry:
             "field_confidence", "Confidence of the values of fields", ["model", "version", "field", "accepted"]
         )
         self._entities = self._summary("entity_confidence", "Confidence of entities", ["model", "version", "type"])
+        self._other_words = self._counter(
+            "documents_with_other_words",
+            "Answered documents with words of another source or other settings than the model has learnt from",
+            ["model", "version"],
+        )
         self._versions_answered: dict[tuple[str, str], None] = {}
         self._in_flight = Gauge("layoutray_requests_in_flight", "Documents in flight", registry=self._registry)
         self._request_seconds = self._histogram(
@@ -61,6 +69,10 @@ class Telemetry:
         replicas = Gauge("layoutray_replicas", "Replicas that run", ["kind"], registry=self._registry)
         replicas.labels("ocr").set_function(lambda: capacity.readers)
         replicas.labels("model").set_function(lambda: capacity.models)
+
+    def show_promises(self, promises: Callable[[], Sequence[Promise]]) -> None:
+        """Show what is promised of accepted answers, as it is at each time."""
+        self._registry.register(_Promises(promises))
 
     @contextmanager
     def request(self) -> Generator[None]:
@@ -103,6 +115,7 @@ class Telemetry:
         """
         self._remember(answer.model_id, answer.model_version)
         self._documents.labels(answer.model_id, answer.model_version).inc()
+        self._other_words.labels(answer.model_id, answer.model_version).inc(bool(answer.warnings))
         if isinstance(answer, ExtractResponse):
             for field in answer.document.fields:
                 accepted = str(field.accepted).lower()
@@ -118,7 +131,7 @@ class Telemetry:
         if len(self._versions_answered) > _MOST_VERSIONS:
             oldest = next(iter(self._versions_answered))
             del self._versions_answered[oldest]
-            for metric in (self._documents, self._values, self._entities):
+            for metric in (self._documents, self._other_words, self._values, self._entities):
                 metric.remove_by_labels(dict(zip(("model", "version"), oldest, strict=True)))
 
     def page_failed(self, reason: str) -> None:
@@ -148,3 +161,27 @@ class Telemetry:
 
     def _histogram(self, name: str, meaning: str, buckets: Sequence[float]) -> Histogram:
         return Histogram(f"layoutray_{name}", meaning, buckets=buckets, registry=self._registry)
+
+
+class _Promises(Collector):
+    """The promises of each field, and of all fields under an empty name."""
+
+    def __init__(self, promises: Callable[[], Sequence[Promise]]) -> None:
+        self._promises = promises
+
+    def describe(self) -> list[GaugeMetricFamily]:
+        return []  # else the registry would ask for the promises at the start
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        shown = GaugeMetricFamily(
+            "layoutray_promised_precision",
+            "Share of accepted answers that are right, as reviews show",
+            labels=["field"],
+        )
+        needed = GaugeMetricFamily(
+            "layoutray_promise_needs", "Right answers that would raise the promise", labels=["field"]
+        )
+        for one in self._promises():
+            shown.add_metric([one.field], one.shown)
+            needed.add_metric([one.field], one.needed)
+        yield from (shown, needed)

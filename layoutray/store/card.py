@@ -20,6 +20,7 @@ class Card:
         sources: folders of the data sets that were encoded.
         documents: names of the folders of their documents.
         words: word sources of the pages, such as `annotation` or an OCR engine.
+        learnt: how the words of the training pages were made, as `WordSource.to_json` gives it; empty if unknown.
         pages: pages by split. `filtered` of them were refused by a filter and `dead` could not be encoded.
         examples: examples by split.
         digest: identity of the content: pages, vocabulary and settings.
@@ -49,6 +50,7 @@ class Card:
     filtered: dict[str, int] = field(default_factory=dict[str, int])
     documents: tuple[str, ...] = ()
     words: str = ""
+    learnt: tuple[dict[str, str], ...] = ()
 
     @classmethod
     def read(cls, folder: str) -> "Card":
@@ -60,7 +62,7 @@ class Card:
             raise InputError(
                 f"{folder} is not an EXAMPLES data set: {found}; create one with `layoutray encode`"
             ) from error
-        for name in ("labels", "sources", "documents"):
+        for name in ("labels", "sources", "documents", "learnt"):
             values[name] = tuple(values.get(name, ()))
         return cls(**values)
 

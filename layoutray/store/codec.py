@@ -19,7 +19,7 @@ from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import ANSWERS, DEAD_LETTERS, DOCUMENTS, FIELDS, PAGES
 
 _PAGE = {"number": "page"} | {name: name for name in ("doc_id", "split", "source", "image", "width", "height")}
-_PROVENANCE = {
+PROVENANCE = {
     "words": "words_from",
     "reason": "words_reason",
     "engine": "engine",
@@ -41,7 +41,7 @@ def pages_table(pages: Iterable[Page], page_ids: Iterable[str]) -> pa.Table:
     rows = list(pages)
     columns: dict[str, list[Any]] = {"page_id": list(page_ids)}
     columns |= {column: [getattr(page, name) for page in rows] for name, column in _PAGE.items()}
-    columns |= {column: [getattr(page.provenance, name) for page in rows] for name, column in _PROVENANCE.items()}
+    columns |= {column: [getattr(page.provenance, name) for page in rows] for name, column in PROVENANCE.items()}
     boxes = ([word.box for word in page.words] for page in rows)
     columns["boxes"] = [[(box.x0, box.y0, box.x1, box.y1) for box in of_page] for of_page in boxes]
     columns["form_fields"] = [[*map(asdict, page.form_fields)] or None for page in rows]
@@ -65,7 +65,7 @@ def pages_of(table: pa.Table) -> Iterator[Page]:
             Word(text=text, box=box, line=line, block=block, confidence=confidence, tag=tag, group=group)
             for text, box, line, block, confidence, tag, group in columns
         )
-        provenance = Provenance(**{name: row[column] for name, column in _PROVENANCE.items()})
+        provenance = Provenance(**{name: row[column] for name, column in PROVENANCE.items()})
         plain = {name: row[column] for name, column in _PAGE.items()}
         form_fields = tuple(map(form_field_of, row.get("form_fields") or ()))
         yield Page(**plain, words=tuple(words), provenance=provenance, form_fields=form_fields)

@@ -16,6 +16,8 @@ A field with `is_sum`, such as a total, is normally the sum of the rows above it
 pages state such sums, the score and the odds of the confidence are multiplied by 5 for a value that is one of them, and
 divided by 5 for any other value. These rules were chosen on training receipts of SROIE (docs/results/ocr.md).
 
+`layoutray.document.second_look` may change the confidence at the end.
+
 What a form field of a fillable PDF file states is the value of a field, whatever a model has found. Its confidence is
 1, or a half if the page shows another value.
 """
@@ -29,6 +31,7 @@ from layoutray.document.answers import Entity, FieldAnswer
 from layoutray.document.field_type import FieldType
 from layoutray.document.known_values import KnownValue, nearest
 from layoutray.document.normal_form import normal_form, value_in_answers
+from layoutray.document.second_look import looked
 from layoutray.errors import InputError
 
 _FACTOR_OF_SUMS = 5.0
@@ -65,7 +68,7 @@ def field_answers(entities: Iterable[Entity], schema: Mapping[str, FieldType]) -
                 share = first.score / (first.score + second.score)
                 ranked[0] = replace(first, confidence=first.confidence * share)
             ranked = ranked[:1]
-        answers += ranked
+        answers += [replace(one, confidence=looked(one, schema[name])) for one in ranked]
     return tuple(replace(answer, accepted=_accepted(answer, schema[answer.name])) for answer in answers)
 
 
@@ -110,4 +113,5 @@ def _answer(value: KnownValue, entities: list[Entity], field: FieldType) -> Fiel
         known_value=value.content or None,
         form_field=shown.form_field,
         drawn=shown.drawn,
+        reading_confidence=1.0 if value.content else min(entity.reading_confidence for entity in entities),
     )

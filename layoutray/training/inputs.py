@@ -80,6 +80,7 @@ class TrainingInputs:
             "examples": self.job.examples,
             "examples_digest": self.card.digest,
             "pages_from": list(self.card.sources),
+            "words": list(self.card.learnt),
             "init": list(self.job.init),
             "fresh": list(self.checked.fresh),
         }

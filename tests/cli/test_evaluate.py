@@ -10,12 +10,16 @@ from PIL import Image
 from layoutray.checkpoint import EXAMPLE, Checkpoint, build_model, load, save
 from layoutray.cli import calibrate, evaluate
 from layoutray.cli.main import main
+from layoutray.cli.shared.measured import MeasuredPages
 from layoutray.document import Document, Field, Page
 from layoutray.document.tags import spans
+from layoutray.document.word_source import WordSource
 from layoutray.errors import InputError
+from layoutray.evaluation.page_selection import PageSelection
 from layoutray.inference.generation import TextGenerator
 from layoutray.recipe import recipes
 from layoutray.store import codec, shards
+from layoutray.tasks import document_fields_of
 from layoutray.tasks.generate_fields import written_fields
 from tests import documents
 from tests.documents import train_on_fields, values
@@ -76,7 +80,9 @@ def test_an_extractor_learns_from_values_without_boxes(
     assert "with a value" in shown
     assert "F1 of all fields: " in shown
     assert "ece" not in shown
-    scores = json.loads(report.read_text())["metrics"]
+    reported = json.loads(report.read_text())
+    assert (reported["words"], reported["learnt_words"], reported["warnings"]) == ("annotation", ["annotation"], [])
+    scores = reported["metrics"]
     assert min(scores["f1"], scores["field_f1"], scores["field_f1.date"], scores["geval_f1"], scores["exact_f1"]) > 0.9
     assert {
         "ece",
@@ -137,9 +143,12 @@ def test_a_calibrated_checkpoint_says_what_it_accepts(
     checkpoint, ingested, _ = trained_on_values
     pages_and_split = [str(ingested), "--split", "train", "--tracking-uri", new_store(tmp_path)]
     report, calibrated = tmp_path / "report.json", tmp_path / "calibrated"
-    goal = ["--precision", "0.5", "--risk", "0.2"]
+    goal = ["--precision", "0.5", "--risk", "0.2", "--second-looks"]
     assert main(["calibrate", str(checkpoint), *pages_and_split, *goal, "--out", str(calibrated)]) == 0
     assert load(calibrated).version != load(checkpoint).version, "other answers need another version"
+    assert all(field.second_look for field in document_fields_of(load(calibrated).recipe.task).values())
+    with pytest.raises(InputError, match="has second looks; give the checkpoint without them"):
+        calibrate.main([str(calibrated), *pages_and_split, *goal, "--out", str(tmp_path / "twice")])
     assert (calibrated / EXAMPLE).read_bytes() == (checkpoint / EXAMPLE).read_bytes()
     assert evaluate.main([str(calibrated), *pages_and_split, "--json", str(report)]) == 0
     scores = json.loads(report.read_text())["metrics"]
@@ -287,3 +296,10 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_work(
     with pytest.raises(SystemExit):
         evaluate.main(["no checkpoint", "no pages", "--json", str(tmp_path)])
     assert "is a folder; give a file" in capsys.readouterr().err
+
+
+def test_words_of_another_source_are_told(trained_on_values: tuple[Path, Path, list[Page]]) -> None:
+    _, ingested, _ = trained_on_values
+    measured = MeasuredPages(PageSelection((str(ingested),), "train"))
+    (warning,) = measured.other_words([WordSource(words="ocr")])
+    assert "learnt from words of ocr, and these are of annotation" in warning

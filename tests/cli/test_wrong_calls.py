@@ -47,6 +47,7 @@ RIGHT: Mapping[str, Given] = {
     "calibrate": {"checkpoint": [_MODEL], "pages": [_PAGES], "out": [_NEW]},
     "select": {"checkpoint": [_MODEL], "pages": [_PAGES], "out": [_NEW], "count": ["2"]},
     "promote": {"name": ["bills"], "pages": [_PAGES]},
+    "promise": {"name": ["bills"], "review": ["file.txt"]},
     "rollback": {"name": ["bills"]},
     "predict": {"checkpoint": [_MODEL], "source": ["scans"], "out": [_NEW]},
     "review": {"answers": [_ANSWERS], "pages": ["answered/pages"]},

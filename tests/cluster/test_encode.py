@@ -61,6 +61,7 @@ def test_rows_vocabulary_and_card_are_those_of_one_process_and_stay(tmp_path: Pa
         dead[0].doc_id
     ]
     assert Card.read(out) == card
+    assert [one["words"] for one in card.learnt] == ["annotation"]
     assert (card.pages, card.dead, card.labels) == ({"train": 31, "dev": 6, "test": 0}, 1, labels)
     assert sum(card.examples.values()) == expected.num_rows
     assert card.digest == digest_of(encoder, pages_digest(table["page_id"].to_pylist()))

@@ -98,7 +98,7 @@ def test_an_answer_says_what_made_it(client: httpx.Client, writer: TextGenerator
         writer.model_version,
         "success",
     )
-    assert (answer["summary"]["cut"], answer["errors"], answer["schema_version"]) == (False, [], "1.5")
+    assert (answer["summary"]["cut"], answer["errors"], answer["schema_version"]) == (False, [], "1.6")
     assert [(page["width"], page["height"], "words" in page) for page in answer["pages"]] == [(600, 800, False)] * 2
     assert answer["timings"]["ocr_ms"] == 0 < answer["timings"]["model_ms"] < answer["timings"]["total_ms"]
     (model,) = client.get("/v1/models").json()["models"]

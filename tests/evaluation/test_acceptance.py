@@ -6,8 +6,9 @@ import pytest
 
 from layoutray.document import Field
 from layoutray.errors import InputError
-from layoutray.evaluation.acceptance import Goal, choose_thresholds, measure_acceptance
+from layoutray.evaluation.acceptance import choose_thresholds, measure_acceptance
 from layoutray.evaluation.fields import AnsweredDocument, judge, score_fields
+from layoutray.metrics.acceptance import Goal
 from tests.evaluation.test_fields import SCHEMA, answer
 
 

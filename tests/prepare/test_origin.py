@@ -29,3 +29,15 @@ def test_word_sources_are_named_by_engine_with_the_most_pages_first(tmp_path: Pa
     folder = write_pages(tmp_path / "ingested", [annotated, *map(read, recognised), other])
     assert origin.word_sources([folder], pc.field("split") == "train") == "tesserocr and annotation"
     assert origin.word_sources([folder], pc.field("split") == "dev") == "annotation"
+
+
+def test_word_sources_with_engine_version_and_settings_are_counted_by_split(tmp_path: Path) -> None:
+    annotated, *recognised, other = pages(3, 1)
+    read_otherwise = replace(recognised[0], provenance=replace(OCR, settings='{"dpi":72}'))
+    folder = write_pages(tmp_path / "ingested", [annotated, read_otherwise, *map(read, recognised[1:]), other])
+    counts = origin.word_source_counts([folder], pc.field("split") == "train")
+    assert {(one.name, one.settings): count for one, count in counts.items()} == {
+        ("annotation", ""): 1,
+        ("tesserocr 5.5", '{"dpi": 72}'): 1,
+        ("tesserocr 5.5", "{}"): len(recognised) - 1,
+    }

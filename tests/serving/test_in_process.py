@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from fastapi.testclient import TestClient
 
 from layoutray.devices import CPU
+from layoutray.document.word_source import WordSource
 from layoutray.inference.extractor import Extractor
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
@@ -16,7 +18,7 @@ from layoutray.serving.answerer import DEFAULT, Answerer
 from layoutray.serving.capacity import Capacity
 from layoutray.serving.in_process import InProcess
 from layoutray.serving.limits import Limits
-from layoutray.serving.model import Loader, ModelDescription, Version
+from layoutray.serving.model import LoadedVersion, Loader, ModelDescription, Version
 from layoutray.serving.telemetry import Telemetry
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.running_endpoint import as_request, refused, rendered
@@ -49,6 +51,24 @@ def test_words_are_answered_as_by_the_extractor(answerer: InProcess) -> None:
     assert {one["type"] for one in answer["document"]["entities"]} <= set(Extractor.load(checkpoint).entity_types)
     assert asked.get("/readyz").json()["model_version"] == "7"
     assert [model["path"] for model in asked.get("/v1/models").json()["models"]] == ["/v1/extract"]
+
+
+@pytest.mark.parametrize(
+    ("learnt", "told"),
+    [
+        (WordSource(words="ocr", engine="rapidocr", version="3"), "rapidocr 3, and these are of annotation"),
+        (WordSource(words="annotation"), None),
+    ],
+)
+def test_words_of_another_source_than_those_that_the_model_has_learnt_from_are_told(
+    answerer: InProcess, learnt: WordSource, told: str | None
+) -> None:
+    description = replace(asyncio.run(answerer.model()), learnt=(learnt,))
+    loaded = LoadedVersion(Extractor.load(description.version.checkpoint), description, (), 0)
+    with IsolatedRecogniser(Recognition()) as recogniser:
+        asked = client(InProcess(loaded, recogniser))
+        answer = asked.post("/v1/extract", json=as_request(*rendered())).json()
+    assert [told in warning["message"] for warning in answer.get("warnings", [])] == ([True] if told else [])
 
 
 def test_a_form_field_is_answered_without_the_model_and_says_so_when_the_page_shows_another_value(

@@ -23,6 +23,10 @@ def test_it_is_kept_with_the_pages_that_were_read(endpoint: ServeSettings, tmp_p
         response = client.post("/review/documents", files={"file": ("a.pdf", data)})
         assert response.status_code == 200, response.text
         refused(client.post("/review/documents", files={"file": ("a", b"GIF89a")}), 415, "unsupported_type")
+        promised = client.get("/review/promises").json()
+        assert [text.partition(":")[0] for text in promised] == ["date", "total", "all fields"]
+        for field in ("date", "total", ""):
+            assert f'layoutray_promise_needs{{field="{field}"}} 253.0' in client.get("/metrics").text
     store = ReviewStore.open(file)
     number = response.json()["number"]
     page, entry = store.page(number, 1), store.entry(number)

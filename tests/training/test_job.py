@@ -35,6 +35,7 @@ def test_the_checkpoint_is_complete_and_says_where_it_came_from(tmp_path: Path) 
     assert loaded.labels == ("O", "B-date", "I-date", "B-total", "I-total")
     assert loaded.provenance["examples_digest"] == "digest"
     assert loaded.provenance["pages_from"] == [str(tmp_path / "ingested")]
+    assert [one.words for one in loaded.learnt] == ["annotation"]
     assert {"step", "dev.f1", "dev.precision", "dev.recall"} <= loaded.metrics.keys()
 
 

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 from layoutray.cli.shared import terminal
 from layoutray.compare.learning_curve import LearningCurve
-from layoutray.evaluation.acceptance import Goal
 from layoutray.evaluation.cross_validation import measurement_of
 from layoutray.evaluation.evaluate import FieldEvaluation
 from layoutray.evaluation.fields import AnsweredDocument, Schema
 from layoutray.evaluation.measurement import estimate
 from layoutray.evaluation.model_labels import ModelLabels
-from layoutray.metrics.acceptance import fewest_answers
+from layoutray.metrics.acceptance import Goal, fewest_answers
 from layoutray.metrics.bootstrap import Estimate
 from layoutray.prepare.infer_fields import InferredFields
 from layoutray.recipe.schedule import Schedule

@@ -2,11 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from layoutray.checkpoint import Checkpoint
+from layoutray.document.word_source import WordSource, other_words
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.prepare import origin
 from layoutray.store import shards, sources
@@ -59,6 +60,11 @@ class MeasuredPages:
             context=chosen.name,
             counts=counts,
         )
+
+    def other_words(self, learnt: Sequence[WordSource]) -> list[str]:
+        """How the words of the pages differ from those of which a model has learnt."""
+        found = origin.word_source_counts(self.selection.folders, self.selection.rows)
+        return [warning.message for warning in other_words(found, learnt)]
 
     def metric(self, name: str) -> str:
         """What MLflow calls a metric that was measured on the pages."""

@@ -173,6 +173,24 @@ class CheckpointOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GoalOptions:
+    """Options of the verbs that promise a precision; see `layoutray.metrics.acceptance.Goal`."""
+
+    precision: float = option(
+        "--precision",
+        type=checked.share,
+        default=0.99,
+        help="wanted precision of the accepted answers (default: 0.99)",
+    )
+    risk: float = option(
+        "--risk",
+        type=checked.share,
+        default=0.1,
+        help="probability that the true precision is lower (default: 0.1)",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class RecipeOptions:
     """Options of every verb that takes a recipe."""
 

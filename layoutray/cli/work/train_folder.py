@@ -18,7 +18,7 @@ from layoutray.cluster.connect import connect
 from layoutray.cluster.encode import encode as encode_pages
 from layoutray.cluster.ingest import plan_ingest
 from layoutray.errors import InputError
-from layoutray.evaluation.acceptance import Goal, choose_thresholds, with_thresholds
+from layoutray.evaluation.acceptance import choose_thresholds, with_thresholds
 from layoutray.evaluation.cross_validation import cross_validate
 from layoutray.evaluation.disagreements import disagreements
 from layoutray.evaluation.evaluate import FieldEvaluation

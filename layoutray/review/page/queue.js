@@ -15,7 +15,7 @@ const AT_ONCE = 100;
 /** Show the queue in `main`. */
 export async function showQueue(main, filters, session) {
   const query = new URLSearchParams({ state: "open", limit: AT_ONCE, ...Object.fromEntries(filters) });
-  const answer = await api.get(`/review/documents?${query}`);
+  const [answer, promises] = await Promise.all([api.get(`/review/documents?${query}`), api.get("/review/promises")]);
   main.replaceChildren(
     element(
       "div",
@@ -23,6 +23,7 @@ export async function showQueue(main, filters, session) {
       session.uploads ? dropArea() : "",
       element("h1", {}, "Queue"),
       progress(answer.progress),
+      promised(promises),
       filterForm(query, answer.progress),
       table(answer.documents),
       pager(query, answer),
@@ -52,6 +53,13 @@ function progress({ states, looks, sample, sample_left }) {
     }),
     sample.count || sample_left ? element("p", { class: "sample" }, measured(sample, sample_left)) : "",
   );
+}
+
+/** What is promised of accepted values, and what would raise it. */
+function promised(promises) {
+  if (!promises.length) return "";
+  const lines = promises.map((text) => element("li", {}, visible(text)));
+  return element("details", { class: "promises" }, element("summary", {}, "Promises"), element("ul", {}, lines));
 }
 
 /** The precision of accepted values, as the sample shows it. */

@@ -9,9 +9,9 @@ from layoutray.cli.shared import field_report
 from layoutray.document import Field
 from layoutray.document.answers import FieldAnswer
 from layoutray.document.field_type import FieldType
-from layoutray.evaluation.acceptance import Goal
 from layoutray.evaluation.evaluate import FieldEvaluation, evaluation_of_fields
 from layoutray.evaluation.fields import AnsweredDocument
+from layoutray.metrics.acceptance import Goal
 from layoutray.recipe.schedule import STEPS_OF_A_START, schedule
 from tests.jobs import job, recipe
 
