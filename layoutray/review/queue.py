@@ -127,7 +127,8 @@ def progress(store: ReviewStore, owner: str | None) -> ReviewProgress:
     for row in rows(_SAMPLE.format(chosen=chosen), *values):
         said, current = json.loads(row["said"]), json.loads(row["current"])
         same = (current["name"], current["text"]) == (said["name"], said["text"])
-        judged.append(None if current["state"] == "open" and same else current["state"] != "removed" and same)
+        wrong = current["state"] in ("removed", "rejected")
+        judged.append(None if current["state"] == "open" and same else not wrong and same)
     return ReviewProgress(
         states={row["state"]: row["count"] for row in states},
         looks=looks["looks"],

@@ -72,9 +72,9 @@ class QueueRoutes:
         return {"number": await run_in_threadpool(self.store.add, document, session.visitor.owner)}
 
     def reviewed(self, request: Request) -> StreamingResponse:
-        """The finished documents, as reader `reviewed` takes them."""
+        """What was finished and answered, as reader `reviewed` takes it."""
         session: Session = request.state.session
         headers = {"Content-Disposition": 'attachment; filename="reviewed.jsonl"'}
-        finished = truth.finished(self.store, session.visitor.shown)
-        lines = (json.dumps(document, ensure_ascii=False) + "\n" for document in finished)
+        documents = truth.reviewed(self.store, session.visitor.shown)
+        lines = (json.dumps(document, ensure_ascii=False) + "\n" for document in documents)
         return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
