@@ -1,4 +1,4 @@
-"""Routes: the queue with its progress, new documents, and the finished ones."""
+"""Routes: the queue with its progress, questions, new documents, and what was reviewed."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -12,8 +12,9 @@ from starlette.concurrency import run_in_threadpool
 from layoutray.errors import ApiError
 from layoutray.review import queue, truth
 from layoutray.review.documents import AnsweredDocument
+from layoutray.review.questions import Questions
 from layoutray.review.queue import Filter
-from layoutray.review.schema import QueueQuery, shown_entry
+from layoutray.review.schema import QuestionQuery, QueueQuery, shown_entry
 from layoutray.review.sessions import Session, Sessions, Visitor
 from layoutray.review.store import ReviewStore
 
@@ -27,15 +28,18 @@ class QueueRoutes:
 
     Attributes:
         answer: answers an uploaded document; None where nothing can be uploaded.
+        questions: chooses the values that people are asked about.
     """
 
     store: ReviewStore
     sessions: Sessions
     answer: Answer | None
+    questions: Questions
 
     def add_to(self, app: FastAPI) -> None:
         reading, changing = [Depends(self.sessions.reading)], [Depends(self.sessions.changing)]
         app.add_api_route("/documents", self.documents, methods=["GET"], dependencies=reading)
+        app.add_api_route("/question", self.question, methods=["GET"], dependencies=reading)
         app.add_api_route("/records", self.records, methods=["GET"], dependencies=reading)
         app.add_api_route("/documents", self.upload, methods=["POST"], dependencies=changing)
         app.add_api_route("/reviewed.jsonl", self.reviewed, methods=["GET"], dependencies=reading, response_model=None)
@@ -57,6 +61,13 @@ class QueueRoutes:
         shown = [(entry, *changes.get(entry.number, (None, None))) for entry in entries]
         documents = [shown_entry(entry) | {"changed": time, "reviewer": reviewer} for entry, time, reviewer in shown]
         return {"documents": documents, "count": count, "progress": progress}
+
+    def question(self, request: Request, wanted: Annotated[QuestionQuery, Query()]) -> dict[str, Any]:
+        """The value that is worth most to be looked at, and the number of values left; only the latter without any."""
+        session: Session = request.state.session
+        asked = {(int(number), value_id) for number, _, value_id in (one.partition("/") for one in wanted.without)}
+        found = self.questions.next(session.visitor.shown, session.token, asked)
+        return asdict(found) if found else {"left": 0}
 
     def records(self, request: Request) -> dict[str, list[str]]:
         """Names of the values of each record that a model has answered."""
