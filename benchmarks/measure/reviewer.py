@@ -14,6 +14,8 @@ from layoutray.document.normal_form import normal_form
 _ROWS = """all => all.map(row => [
     row.dataset.id, row.querySelector(".name").textContent, row.querySelector(".text").textContent])"""
 _CHANGED = "before => document.querySelector('.document h1')?.textContent !== before"
+_NEXT = """asked => document.querySelector(".question h1") &&
+    String([...document.querySelectorAll(".question bdi")].map(one => one.textContent)) !== String(asked)"""
 _MOVED = "top => document.querySelector('svg.page').getBoundingClientRect().y !== top"
 _MARGIN = 2.0
 """Pixels of the screen between words and the rectangle that is drawn around them."""
@@ -179,6 +181,52 @@ class Reviewer:
             self._page.wait_for_function(_MOVED, arg=before[1])
             box = _placed(share, _bounds(sheet))
         return box
+
+
+class Questioner(Reviewer):
+    """Answers the questions of the mode yes or no, and corrects what is wrong.
+
+    Args:
+        seconds: of a person, after which no further question is answered.
+    """
+
+    def __init__(
+        self, hands: Hands, truths: Mapping[str, TrueDocument], schema: Mapping[str, FieldType], seconds: float
+    ) -> None:
+        super().__init__(hands, truths, schema)
+        self._limit = seconds
+
+    def review_all(self) -> ReviewTime:
+        """Answer questions until the time is over, or none is left."""
+        self._page.goto("/#/questions")
+        before, started = self._hands.seconds, time.perf_counter()
+        documents: set[str] = set()
+        values = 0
+        while self._hands.seconds - before < self._limit:
+            self._page.locator(".question h1").wait_for()
+            asked = self._page.locator(".question bdi").all_inner_texts()
+            if not asked:
+                break
+            document, name, text = asked
+            documents.add(document)
+            values += 1
+            self._answer(name, text, self._truths[document])
+            self._page.wait_for_function(_NEXT, arg=asked)
+        expect(self._page.locator("#status")).not_to_contain_text("Saving")
+        return ReviewTime(len(documents), values, time.perf_counter() - started, self._hands.seconds - before)
+
+    def _answer(self, name: str, text: str, truth: TrueDocument) -> None:
+        self._hands.think()
+        if name in truth.values and self._is_right(name, text, truth.values[name]):
+            self._hands.press("y")
+            return
+        self._hands.press("n")
+        self._page.locator("li.value.current").wait_for()
+        self._hands.think()  # the person searches the right value on the whole page
+        if name in truth.values:
+            self._treat(name, text, truth)
+        else:
+            self._hands.press("Delete", "Enter")
 
 
 class Retyper(Reviewer):
