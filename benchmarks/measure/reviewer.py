@@ -165,10 +165,14 @@ class Reviewer:
         left, top, right, bottom = _bounds(self._page.locator("svg.page").first)
         start = max(x0 - _MARGIN, left + 1), max(y0 - _MARGIN, top + 1)
         self._hands.drag(*start, min(x1 + _MARGIN, right - 1), min(y1 + _MARGIN, bottom - 1))
-        chosen = self._page.locator("polygon.chosen").evaluate_all("all => all.map(one => Number(one.dataset.word))")
-        for word in sorted(set(chosen) ^ set(words)):
+        for word in sorted({*self._chosen()} ^ {*words}):
             self._hands.click(*_middle(self._shown(page, [word])))
         self._hands.press("Enter")
+
+    def _chosen(self) -> list[int]:
+        """The words that are chosen on the page."""
+        expect(self._page.locator(".pages.choosing")).to_have_count(1)
+        return self._page.locator("polygon.chosen").evaluate_all("all => all.map(one => Number(one.dataset.word))")
 
     def _shown(self, page: Page, words: Sequence[int]) -> _Bounds:
         """Where words are on the screen, once they are scrolled into view."""
@@ -184,7 +188,10 @@ class Reviewer:
 
 
 class Questioner(Reviewer):
-    """Answers the questions of the mode yes or no, and corrects what is wrong.
+    """Answers the questions of the mode yes or no, and chooses the words of what is wrong.
+
+    What OCR has misread in them is not typed over, because the model learns words. A value that is nothing but misread
+    stays rejected.
 
     Args:
         seconds: of a person, after which no further question is answered.
@@ -223,10 +230,15 @@ class Questioner(Reviewer):
         self._hands.press("n")
         self._page.locator("li.value.current").wait_for()
         self._hands.think()  # the person searches the right value on the whole page
-        if name in truth.values:
-            self._treat(name, text, truth)
-        else:
-            self._hands.press("Delete", "Enter")
+        if name not in truth.values:
+            self._hands.press("Delete")
+        elif words := truth.values[name].words:
+            self._hands.press("w")
+            if sorted(words) == self._chosen():
+                self._hands.press("Escape")
+            else:
+                self._choose(truth.page, words)
+        self._hands.press("Enter")
 
 
 class Retyper(Reviewer):

@@ -1,10 +1,11 @@
 """The next question of the mode yes or no: is this value right? It is the one whose answer is worth most.
 
-An answer decides one value, and says something about those of the same field in similar documents. Some answers are
-worth the sum, over all values of the field that need a look, of a value's uncertainty times the similarity of its
-document to the most similar document in which the field was answered. The next question is the one that adds most:
-further questions about a field in similar documents add less and less. Values are chosen here as documents are by
-`layoutray.active_learning.choice`.
+An answer decides one value, and says something about those of the same field in similar documents. What some answers
+decide is the sum, over all values of the field that need a look, of a value's uncertainty times the similarity of its
+document to the most similar document in which the field was answered, as `layoutray.active_learning.choice` chooses
+documents. A question is worth its own uncertainty times what its answer adds to this sum, divided by the seconds that a
+person is expected to need: a no takes longer than a yes. So a further question about a field in documents of one
+template is worth less and less.
 
 The uncertainty is 4c(1 - c) for the confidence c. The similarity is the cosine of which words of three letters or more
 the first pages have, 0 if negative; the mean of all documents is subtracted first.
@@ -33,6 +34,8 @@ _COMPARED = 500
 _KEPT = 5000
 """Documents whose words are kept in memory, 2 KiB each."""
 _RESERVED_SECONDS = 120.0
+_YES_SECONDS, _NO_SECONDS = 1.6, 10.0
+"""Of a person who answers, and corrects after a no (docs/results/review.md)."""
 _WIDTH = 512
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
@@ -82,7 +85,7 @@ class Questions:
                 if place in pending:
                     answered[row["name"]].add(row["document"])
                 else:
-                    open_ones[row["name"]][place] = 4 * row["confidence"] * (1 - row["confidence"])
+                    open_ones[row["name"]][place] = row["confidence"]
             if not open_ones:
                 return None
             best = self._best(open_ones, answered)
@@ -102,8 +105,11 @@ class Questions:
         for name, places in open_ones.items():
             own = directions[[at[number] for number, _ in places]]
             known = directions[[at[number] for number in answered[name]]] if name in answered else own[:0]
-            uncertainty = np.fromiter(places.values(), np.float32)
-            added = gains(own, known, uncertainty)
+            right = np.fromiter(places.values(), np.float32)
+            uncertainty = 4 * right * (1 - right)
+            seconds = _YES_SECONDS * right + _NO_SECONDS * (1 - right)
+            added = uncertainty * gains(own, known, uncertainty) / seconds
+            # Of values that add nothing, such as further ones of an answered document, the least certain first.
             worth |= dict(zip(places, zip(added.tolist(), uncertainty.tolist(), strict=True), strict=True))
         return max(worth, key=lambda place: worth[place])
 

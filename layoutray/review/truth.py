@@ -1,8 +1,8 @@
 """What people have answered as truth: pages with tags, values, and where both come from.
 
 A finished document is known as a whole: a word without a value has none. In any other one, and in one with values that
-nobody has looked at, only the answered values are known: its words outside of them have unknown tags. A word that the
-model has taken for a value, and a person has not, is known not to be of this field.
+nobody has looked at, only the answered values are known: its words outside of them have unknown tags. Those of a value
+that a person has removed are known not to be of its field.
 """
 
 from collections import defaultdict
@@ -61,16 +61,12 @@ _CHANGED = "SELECT number FROM documents WHERE {condition} AND revision > 0 ORDE
 
 
 def _ruled_out(review: Review) -> list[dict[str, Any]]:
-    """The words that the model has taken for a value and a person has not: name, page and words of each value."""
-    found: list[dict[str, Any]] = []
-    for value in review.values:
-        said = review.said.get(value.id)
-        if said is None or value.state == "open":
-            continue
-        stays = value.state == "confirmed" and (value.name, value.page) == (said.name, said.page)
-        if words := sorted({*said.words}.difference(value.words if stays else ())):
-            found.append({"name": said.name, "page": said.page, "words": words})
-    return found
+    """Name, page and words of the proposed values that a person has removed.
+
+    A rejected value that nobody has corrected is none of them: most of its words may be right.
+    """
+    removed = (review.said.get(value.id) for value in review.values if value.state == "removed")
+    return [{"name": said.name, "page": said.page, "words": list(said.words)} for said in removed if said]
 
 
 def document_of(reviewed: Mapping[str, Any], split: str) -> Document:

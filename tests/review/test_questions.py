@@ -54,7 +54,7 @@ def answer(store: ReviewStore, asked: Question, state: str = "confirmed") -> Non
 
 def test_each_value_is_asked_once_the_least_certain_and_new_templates_first(store: ReviewStore) -> None:
     first = store.add(made("a", total=0.55, date=0.97))
-    like_it = store.add(made("b", total=0.6, date=0.999))
+    like_it = store.add(made("b", total=0.9, date=0.999))
     other = store.add(made("c", _HEADS[1], total=0.8))
     questions, order = Questions(store), []
     while asked := questions.next("", "anna", ()):

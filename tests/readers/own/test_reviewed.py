@@ -185,15 +185,12 @@ def test_only_the_answered_values_of_other_documents_are_truth(tmp_path: Path, d
     assert {tags[word] for word in others} == {"?"}, "nobody has looked at them"
 
 
-def test_what_a_person_rejected_or_placed_elsewhere_is_known_not_to_be_of_its_field(tmp_path: Path) -> None:
+def test_a_rejected_value_teaches_nothing_and_one_placed_elsewhere_its_new_words(tmp_path: Path) -> None:
     edits = ("date", {"state": "rejected"}), ("total", {"state": "confirmed", "words": (0,), "text": "x"})
     found = answered_in_part(tmp_path, *edits)
-    said = {one.name: one for one in answered("partial").said if not one.row}
     tags = [word.tag for word in found.pages[0].words]
     assert [(field.name, field.value) for field in found.document.fields] == [("total", "x")]
-    assert tags[0] == "B-total"
-    assert {tags[word] for word in said["date"].words} == {unknown_but_not(["date"])}
-    assert {tags[word] for word in said["total"].words} == {unknown_but_not(["total"])}
+    assert (tags[0], {*tags[1:]}) == ("B-total", {"?"}), "parts of the rejected value may be right"
 
 
 def test_documents_in_part_are_counted_and_not_measured(tmp_path: Path) -> None:
