@@ -17,6 +17,7 @@ _CHANGED = "before => document.querySelector('.document h1')?.textContent !== be
 _NEXT = """asked => document.querySelector(".question h1") &&
     String([...document.querySelectorAll(".question bdi")].map(one => one.textContent)) !== String(asked)"""
 _MOVED = "top => document.querySelector('svg.page').getBoundingClientRect().y !== top"
+_LONGEST_ANSWER = 10.0
 _MARGIN = 2.0
 """Pixels of the screen between words and the rectangle that is drawn around them."""
 
@@ -194,14 +195,14 @@ class Questioner(Reviewer):
     stays rejected.
 
     Args:
-        seconds: of a person, after which no further question is answered.
+        seconds: of a person. No question is begun in the last ten seconds, so that a no does not take longer.
     """
 
     def __init__(
         self, hands: Hands, truths: Mapping[str, TrueDocument], schema: Mapping[str, FieldType], seconds: float
     ) -> None:
         super().__init__(hands, truths, schema)
-        self._limit = seconds
+        self._limit = seconds - _LONGEST_ANSWER
 
     def review_all(self) -> ReviewTime:
         """Answer questions until the time is over, or none is left."""

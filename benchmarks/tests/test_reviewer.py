@@ -96,7 +96,7 @@ def test_questions_are_answered_until_the_time_is_over(store: ReviewStore, tab: 
     truths = {one.source: truth(one) for one in made}
     numbers = [store.add(wrong(one)) for one in made]
     asked = sum(len(wrong(one).said) for one in made)
-    few = Questioner(Hands(tab), truths, SCHEMA, seconds=0.1).review_all()
+    few = Questioner(Hands(tab), truths, SCHEMA, seconds=10.1).review_all()
     assert (few.documents, few.values) == (1, 1)
     rest = Questioner(Hands(tab), truths, SCHEMA, seconds=1000).review_all()
     assert few.values + rest.values == asked
