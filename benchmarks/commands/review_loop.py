@@ -3,6 +3,10 @@
 A seed chooses the first documents and those that are reviewed. The script knows their values and corrects the answers
 as a person does, with keys and the mouse. The model that is trained on both is promoted on the dev documents. The
 endpoint answers the test documents before and after. A second script types all values of the reviewed documents over.
+
+With `--questions`, a script reviews the `--more` documents that `select` chooses, and another one answers questions yes
+or no over all training documents, in a third of the time. Both begin with the answers of the start. A model is trained
+from the start on each review, and measured on the test documents.
 """
 
 import argparse
@@ -13,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.measure.question_round import WAYS, QuestionRound
 from benchmarks.measure.review_round import LoopSettings, ReviewRound
 from benchmarks.measure.spread import Spread
 from benchmarks.options import RunsOptions, add_recipe, add_runs_options
@@ -37,6 +42,7 @@ class ReviewLoopOptions(RunsOptions):
         start: checkpoint that every training starts from.
         first: number of documents that the first model is trained on.
         more: number of documents that are reviewed.
+        questions: whether a full review is compared with questions instead.
     """
 
     recipe: str
@@ -44,6 +50,7 @@ class ReviewLoopOptions(RunsOptions):
     start: Path
     first: int
     more: int
+    questions: bool
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -60,6 +67,8 @@ def main(arguments: Sequence[str]) -> int:
         steps=options.steps,
         overrides=options.overrides,
     )
+    if options.questions:
+        return _compare(runs, {seed: QuestionRound(runs, settings, seed) for seed in options.seeds})
     rounds = {seed: ReviewRound(runs, settings, seed) for seed in options.seeds}
     scores = runs.run_all(["loop"], lambda _, seed: rounds[seed].run())
     before, after = (_estimate(rounds, name) for name in (_BEFORE, _AFTER))
@@ -75,6 +84,22 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _compare(runs: Runs, rounds: Mapping[int, QuestionRound]) -> int:
+    """A full review and questions."""
+    scores = runs.run_all(["loop"], lambda _, seed: rounds[seed].run())["loop"]
+    rows: list[tuple[object, ...]] = []
+    for way in WAYS:
+        times = [one.time(way) for one in rounds.values()]
+        spreads = [
+            Spread.of([float(getattr(time, name)) for time in times]) for name in ("documents", "values", "person")
+        ]
+        rows.append((way, *map(str, spreads), str(Spread.of([one[way] for one in scores.values()]))))
+    columns = ("review", "documents", "values", "person (model), seconds", "F1 on test")
+    terminal.show_table("Full review and questions, mean (range) of the seeds", columns, rows)
+    runs.finish({"seeds": {seed: scores[seed] | one.report() for seed, one in rounds.items()}}, {})
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks review-loop", description=__doc__)
     add_recipe(parser, "fine-tuning")
@@ -82,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--start", type=Path, required=True, help="checkpoint that every training starts from")
     parser.add_argument("--first", type=positive, default=20, help="documents that the first model is trained on")
     parser.add_argument("--more", type=positive, default=30, help="documents that are reviewed")
+    parser.add_argument("--questions", action="store_true", help="compare a full review with questions yes or no")
     add_runs_options(parser)
     return parser
 

@@ -135,9 +135,13 @@ class ReviewRound:
         finetune = [recipe, *self._at(windows, "--out", name), *start, *settings]
         self._once(f"finetune-{name}", lambda: self._verb("finetune", finetune))
 
-    def _review(self, answers: str, kind: type[Reviewer]) -> dict[str, Any]:
-        """The time that a script needs for the documents of a folder of answers."""
-        arguments = [*self._at(answers, "--pages", "unlabelled"), "--sample", "0", "--reviewer", "script"]
+    def _review(self, answers: str, kind: Callable[..., Reviewer], pages: str = "unlabelled") -> dict[str, Any]:
+        """The time that a script needs for the documents of a folder of answers.
+
+        Args:
+            pages: the data set that was answered.
+        """
+        arguments = [*self._at(answers, "--pages", pages), "--sample", "0", "--reviewer", "script"]
         log_file = self._path(f"{answers}.log")
         with started("review", arguments, "/", log_file) as url, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
@@ -145,7 +149,7 @@ class ReviewRound:
                 page = browser.new_page(base_url=url, viewport=_WINDOW)
                 page.set_default_timeout(_PATIENCE)
                 expect.set_options(timeout=_PATIENCE)
-                return asdict(kind(Hands(page), self._truths(), self._settings.schema).review_all())
+                return asdict(kind(Hands(page), self._truths(pages), self._settings.schema).review_all())
 
     def _retype(self) -> dict[str, Any]:
         """The same documents again, without the review."""
@@ -181,9 +185,9 @@ class ReviewRound:
         ]
         return field_counts(url, tests, self._settings.schema, version)
 
-    def _truths(self) -> dict[str, TrueDocument]:
+    def _truths(self, pages: str) -> dict[str, TrueDocument]:
         """The documents to review, by the names that the page shows."""
-        unlabelled = self._path("unlabelled")
+        unlabelled = self._path(pages)
         wanted = {one.doc_id for one in DataSet(str(unlabelled)).read_documents()}
         return {
             unquote(one.source.rpartition("/")[2]): _true_document(one, pages, self._settings.schema)

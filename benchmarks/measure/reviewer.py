@@ -14,7 +14,10 @@ from layoutray.document.normal_form import normal_form
 _ROWS = """all => all.map(row => [
     row.dataset.id, row.querySelector(".name").textContent, row.querySelector(".text").textContent])"""
 _CHANGED = "before => document.querySelector('.document h1')?.textContent !== before"
+_NEXT = """asked => document.querySelector(".question h1") &&
+    String([...document.querySelectorAll(".question bdi")].map(one => one.textContent)) !== String(asked)"""
 _MOVED = "top => document.querySelector('svg.page').getBoundingClientRect().y !== top"
+_LONGEST_ANSWER = 10.0
 _MARGIN = 2.0
 """Pixels of the screen between words and the rectangle that is drawn around them."""
 
@@ -163,10 +166,14 @@ class Reviewer:
         left, top, right, bottom = _bounds(self._page.locator("svg.page").first)
         start = max(x0 - _MARGIN, left + 1), max(y0 - _MARGIN, top + 1)
         self._hands.drag(*start, min(x1 + _MARGIN, right - 1), min(y1 + _MARGIN, bottom - 1))
-        chosen = self._page.locator("polygon.chosen").evaluate_all("all => all.map(one => Number(one.dataset.word))")
-        for word in sorted(set(chosen) ^ set(words)):
+        for word in sorted({*self._chosen()} ^ {*words}):
             self._hands.click(*_middle(self._shown(page, [word])))
         self._hands.press("Enter")
+
+    def _chosen(self) -> list[int]:
+        """The words that are chosen on the page."""
+        expect(self._page.locator(".pages.choosing")).to_have_count(1)
+        return self._page.locator("polygon.chosen").evaluate_all("all => all.map(one => Number(one.dataset.word))")
 
     def _shown(self, page: Page, words: Sequence[int]) -> _Bounds:
         """Where words are on the screen, once they are scrolled into view."""
@@ -179,6 +186,60 @@ class Reviewer:
             self._page.wait_for_function(_MOVED, arg=before[1])
             box = _placed(share, _bounds(sheet))
         return box
+
+
+class Questioner(Reviewer):
+    """Answers the questions of the mode yes or no, and chooses the words of what is wrong.
+
+    What OCR has misread in them is not typed over, because the model learns words. A value that is nothing but misread
+    stays rejected.
+
+    Args:
+        seconds: of a person. No question is begun in the last ten seconds, so that a no does not take longer.
+    """
+
+    def __init__(
+        self, hands: Hands, truths: Mapping[str, TrueDocument], schema: Mapping[str, FieldType], seconds: float
+    ) -> None:
+        super().__init__(hands, truths, schema)
+        self._limit = seconds - _LONGEST_ANSWER
+
+    def review_all(self) -> ReviewTime:
+        """Answer questions until the time is over, or none is left."""
+        self._page.goto("/#/questions")
+        before, started = self._hands.seconds, time.perf_counter()
+        documents: set[str] = set()
+        values = 0
+        while self._hands.seconds - before < self._limit:
+            self._page.locator(".question h1").wait_for()
+            asked = self._page.locator(".question bdi").all_inner_texts()
+            if not asked:
+                break
+            document, name, text = asked
+            documents.add(document)
+            values += 1
+            self._answer(name, text, self._truths[document])
+            self._page.wait_for_function(_NEXT, arg=asked)
+        expect(self._page.locator("#status")).not_to_contain_text("Saving")
+        return ReviewTime(len(documents), values, time.perf_counter() - started, self._hands.seconds - before)
+
+    def _answer(self, name: str, text: str, truth: TrueDocument) -> None:
+        self._hands.think()
+        if name in truth.values and self._is_right(name, text, truth.values[name]):
+            self._hands.press("y")
+            return
+        self._hands.press("n")
+        self._page.locator("li.value.current").wait_for()
+        self._hands.think()  # the person searches the right value on the whole page
+        if name not in truth.values:
+            self._hands.press("Delete")
+        elif words := truth.values[name].words:
+            self._hands.press("w")
+            if sorted(words) == self._chosen():
+                self._hands.press("Escape")
+            else:
+                self._choose(truth.page, words)
+        self._hands.press("Enter")
 
 
 class Retyper(Reviewer):

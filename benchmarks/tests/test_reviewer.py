@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from benchmarks.measure.keystrokes import BUTTON, HOME, KEY, MENTAL, POINT, Hands
-from benchmarks.measure.reviewer import Retyper, Reviewer, TrueDocument, TrueValue
+from benchmarks.measure.reviewer import Questioner, Retyper, Reviewer, TrueDocument, TrueValue
 from layoutray.cli.work.review import local_app
 from layoutray.document.field_type import FieldType
 from layoutray.review.documents import AnsweredDocument
@@ -89,3 +89,21 @@ def test_the_time_of_a_person_is_the_sum_of_the_operators(tab: Page) -> None:
     hands.press("b")
     keys, moves = 7 * KEY, 3 * POINT + 4 * BUTTON
     assert hands.seconds == pytest.approx(MENTAL + keys + moves + 2 * HOME)
+
+
+def test_questions_are_answered_until_the_time_is_over(store: ReviewStore, tab: Page) -> None:
+    made = [answered(f"script-{number}") for number in range(2)]
+    truths = {one.source: truth(one) for one in made}
+    numbers = [store.add(wrong(one)) for one in made]
+    asked = sum(len(wrong(one).said) for one in made)
+    few = Questioner(Hands(tab), truths, SCHEMA, seconds=10.1).review_all()
+    assert (few.documents, few.values) == (1, 1)
+    rest = Questioner(Hands(tab), truths, SCHEMA, seconds=1000).review_all()
+    assert few.values + rest.values == asked
+    for number, one in zip(numbers, made, strict=True):
+        review = store.review(number)
+        assert review
+        kept = {value.name: value.text for value in review.values if value.state == "confirmed"}
+        assert kept == {name: truths[one.source].values[name].text for name in ("company", "total")}
+        states = {value.name: value.state for value in review.values}
+        assert (states["number"], states["vat"]) == ("rejected", "removed"), "the number is only misread"

@@ -128,6 +128,11 @@ def summarise(card: "Card", training_recipe: "Recipe", out: str) -> None:
         )
     if card.superseded:
         terminal.say(f"{card.superseded} pages are left out: a later folder has their documents, too")
+    if card.partial:
+        terminal.say(
+            f"{card.partial} documents are known in part: {card.values_of_partial} of their values are learnt, and "
+            "nothing of the words that nobody has answered"
+        )
     if card.dead:
         terminal.say(f"{card.dead} pages could not be encoded: {see}")
     if card.missing:

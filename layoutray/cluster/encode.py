@@ -27,7 +27,7 @@ from layoutray.errors import InputError
 from layoutray.prepare import record_codecs
 from layoutray.prepare.encode import Encoder, labels_for, vocabulary_for
 from layoutray.prepare.encode_output import EncodeOutput
-from layoutray.prepare.field_truth import count_values
+from layoutray.prepare.field_truth import count_partial, count_values
 from layoutray.prepare.pieces import Piece, PieceCounts, Run, card_of, check_examples, encode_piece, pieces_of
 from layoutray.prepare.whole_documents import last_data_sets
 from layoutray.recipe.recipes import Recipe
@@ -98,7 +98,7 @@ def encode(
     workers = workers or num_workers()
     arguments = {"encoder": encoder, "filters": recipe.filters, "output": output}
     pieces = _encode_pieces(arguments, runs, workers, progress)
-    card = card_of(encoder, pieces, prepared["values"], superseded)
+    card = card_of(encoder, pieces, prepared["counts"] | {"superseded": superseded})
     check_examples(card, out)
     _write_files(output, pieces, workers, progress)
     card.write(out)
@@ -138,12 +138,14 @@ def _identity(recipe: Recipe, data_sets: Sequence[DataSet], lengths: Mapping[str
 
 
 def _prepare(recipe: Recipe, data_sets: Sequence[DataSet], output: EncodeOutput, fetch: Fetch) -> dict[str, Any]:
-    """Write the vocabulary. Returns the labels and the number of expected values."""
+    """Write the vocabulary. Returns the labels, and numbers of values and documents for the card."""
     fields = fields_of(recipe.task)
     values = count_values(data_sets, fields) if fields else 0
     vocabulary = vocabulary_for(recipe.tokenizer, data_sets, recipe.filters, recipe.task, fetch)
     shards.write_bytes(vocabulary.inner.to_str(pretty=True).encode(), output.folder, "tokenizer.json")
-    return {"labels": labels_for(recipe.task, data_sets), "values": values}
+    partial, values_of_partial = count_partial(data_sets, fields)
+    counts = {"values": values, "partial": partial, "values_of_partial": values_of_partial}
+    return {"labels": labels_for(recipe.task, data_sets), "counts": counts}
 
 
 def _encode_pieces(

@@ -126,6 +126,7 @@ class Document:
 
     Attributes:
         from_model: name of the model that stated the values; empty if a person or a data set did.
+        partial: whether only some values are known: answers of a model are not compared with such a document.
 
     Raises:
         DocumentError: as `Page`.
@@ -137,6 +138,7 @@ class Document:
     num_pages: int
     fields: tuple[Field, ...] = ()
     from_model: str = ""
+    partial: bool = False
 
     def __post_init__(self) -> None:
         check_doc_id(self.doc_id)

@@ -10,7 +10,12 @@ from layoutray.errors import InputError
 
 OUTSIDE = "O"
 UNKNOWN = "?"
-"""Tag of a word that may be of an entity or outside, which nobody knows: it has no target in training."""
+"""Tag of a word that may be of an entity or outside, which nobody knows: it has no target in training.
+
+It may be followed by types that the word is known not to be of, see `unknown_but_not`.
+"""
+_NOT = "\t"
+"""Stands before each of these types."""
 
 _PREFIXES = ("B", "I", "E", "S")
 
@@ -18,8 +23,28 @@ Span = tuple[str, int, int]
 """Type of an entity, index of its first word, and index after its last word."""
 
 
+def unknown_but_not(kinds: Iterable[str]) -> str:
+    """The tag of a word that is of none of these types, and of which nothing else is known."""
+    return UNKNOWN + "".join(f"{_NOT}{kind}" for kind in sorted(set(kinds)))
+
+
+def is_unknown(tag: str | None) -> bool:
+    """Whether nobody knows the tag of the word; False for a word without one."""
+    return tag is not None and tag.split(_NOT, 1)[0] == UNKNOWN
+
+
+def is_known(tag: str | None) -> bool:
+    """Whether the word has a tag that says what it is."""
+    return tag is not None and not is_unknown(tag)
+
+
+def kinds_ruled_out(tag: str) -> list[str]:
+    """The types that a word with an unknown tag is known not to be of."""
+    return tag.split(_NOT)[1:]
+
+
 def spans(tags: Sequence[str | None]) -> list[Span]:
-    """Entities in a page's tags, in order. None and `?` count as `O`.
+    """Entities in a page's tags, in order. None and unknown tags count as `O`.
 
     Lenient like seqeval's default: an `I-` or `E-` without a preceding tag of its type begins an entity; an entity
     without an `E-` ends before the next tag that does not continue it.
@@ -88,12 +113,12 @@ def are_entity_tags(tags: Iterable[str | None]) -> bool:
 
 
 def split_tag(tag: str | None) -> tuple[str, str]:
-    """Prefix (`B`, `I`, `E`, `S` or `O`) and type of a tag. `?` and None are as `O`, whose type is empty.
+    """Prefix (`B`, `I`, `E`, `S` or `O`) and type of a tag. Unknown and None are as `O`, whose type is empty.
 
     Raises:
         InputError: when a tag is neither IOB2 nor BIOES.
     """
-    if tag in (None, OUTSIDE, UNKNOWN):
+    if tag is None or tag == OUTSIDE or is_unknown(tag):
         return OUTSIDE, ""
     prefix, dash, kind = tag.partition("-")
     if prefix not in _PREFIXES or not dash or not kind:

@@ -61,7 +61,8 @@ def _answered(folders: Sequence[str], model: str, doc_ids: frozenset[str]) -> Se
     loaded = checkpoint.load(model)
     schema = document_fields_of(loaded.recipe.task)
     documents = list(read_documents([*map(DataSet, folders)]))
-    if not any(one.doc_id in doc_ids and any(field.name in schema for field in one.fields) for one in documents):
+    whole = [one for one in documents if one.doc_id in doc_ids and not one.partial]
+    if not any(field.name in schema for one in whole for field in one.fields):
         return ()
     others = frozenset(one.doc_id for one in documents) - doc_ids
     fields = evaluate(loaded, PageSelection(tuple(folders), "train", others, "others")).fields

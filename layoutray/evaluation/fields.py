@@ -75,12 +75,13 @@ class FieldScores:
 def labelled_documents(selection: PageSelection, schema: Schema) -> dict[str, list[Field]]:
     """The expected fields of each selected document, by document id.
 
-    Documents without any field are omitted: they have no annotation. Fields outside `schema` are omitted.
+    Documents without any field are omitted: they have no annotation. So are those of which only some values are known,
+    and fields outside `schema`.
 
     Raises:
         InputError: when no document has a value of a field in `schema`; no answers would then get perfect scores.
     """
-    documents = list(selection.documents())
+    documents = [document for document in selection.documents() if not document.partial]
     names = {value.name for document in documents for value in document.fields}
     if not names & schema.keys():
         raise InputError(

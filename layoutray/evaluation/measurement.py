@@ -21,6 +21,7 @@ from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
 from layoutray.document.answers import Entity
 from layoutray.document.character_noise import noisy
+from layoutray.document.tags import is_known
 from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import counted_metric, generates_texts, word_tagger
 from layoutray.evaluation.evaluate import evaluate
@@ -196,11 +197,11 @@ def _entity_items(
 ) -> Mapping[str, tuple[Items, Items]]:
     """The expected and the answered entities of each document that has a page of which all words are tagged.
 
-    Pages with an untagged word are left out, as their entities are not known.
+    Pages with a word whose tag is missing or unknown are left out, as their entities are not known.
     """
     items: dict[str, tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))
     for table in selection.tables():
-        pages = [page for page in codec.pages_of(table) if all(word.tag is not None for word in page.words)]
+        pages = [page for page in codec.pages_of(table) if all(is_known(word.tag) for word in page.words)]
         for page, found in zip(pages, entities(pages), strict=True):
             true = task.entities_from_tags(page, [word.tag for word in page.words], [1.0] * len(page.words))
             for kept, of_page in zip(items[page.doc_id], (true, found), strict=True):

@@ -49,7 +49,7 @@ class RecordTruth:
             owners = {kind: name for name, record_type in schema.items() for kind in record_type.fields}
             documents: dict[str, dict[tuple[str, int], list[Field]]] = defaultdict(lambda: defaultdict(list))
             for document in selection.documents():
-                for value in document.fields:
+                for value in document.fields if not document.partial else ():
                     if value.row is not None and value.name in owners:
                         documents[document.doc_id][owners[value.name], value.row].append(value)
             return cls(documents=documents)

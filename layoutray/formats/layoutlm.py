@@ -5,7 +5,7 @@
 | `id` | document and page |
 | `tokens` | the words |
 | `bboxes` | x0 y0 x1 y1 of each word, in thousandths of the page's width and height |
-| `ner_tags` | the tag of each word, a ClassLabel; null for words and pages without tags |
+| `ner_tags` | the tag of each word, a ClassLabel; null for words and pages without a known tag |
 | `image` | the picture, an Image; null without one |
 | `doc_id`, `page`, `num_pages`, `source`, `width`, `height`, `lines`, `blocks` | what the convention does not have |
 
@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from layoutray.document import Page
+from layoutray.document.tags import is_known
 from layoutray.formats.entity_json import page_origin
 
 THOUSANDTHS = 1000
@@ -60,7 +61,7 @@ def schema(tags: Sequence[str]) -> pa.Schema:
 
 def tag_names(pages: Iterable[Page]) -> list[str]:
     """All tags of the pages, `O` first."""
-    tags = {word.tag for page in pages for word in page.words if word.tag is not None}
+    tags = {word.tag for page in pages for word in page.words if word.tag is not None and is_known(word.tag)}
     return sorted(tags, key=lambda tag: (tag != "O", tag))
 
 
@@ -83,7 +84,7 @@ class SplitWriter:
         self._count += 1
         sides = [(box.x0, box.y0, box.x1, box.y1) for box in (word.box for word in page.words)]
         picture = self._picture(page)
-        tags = [None if word.tag is None else self._numbers[word.tag] for word in page.words]
+        tags = [self._numbers.get(word.tag or "") for word in page.words]
         row: dict[str, object] = {
             "id": f"{page.doc_id}-{page.number}",
             "tokens": [word.text for word in page.words],

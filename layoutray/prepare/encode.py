@@ -17,7 +17,7 @@ from layoutray.document import Document, Page
 from layoutray.document.field_lines import parse, to_lines
 from layoutray.document.filters import Filters
 from layoutray.document.packets import parts_of
-from layoutray.errors import InputError, Reason, as_document_error
+from layoutray.errors import DocumentError, InputError, Reason, as_document_error
 from layoutray.prepare.field_truth import TaggedPages, document_letter, labelled_pages, tagged_pages
 from layoutray.prepare.whole_documents import read_documents, whole_documents
 from layoutray.recipe.recipes import TokenizerRecipe
@@ -106,6 +106,9 @@ class Encoder:
         window, length = document_window(pages, vocabulary, self.max_length)
         limits, labels = [(Reason.CUT, "the document", length, self.max_length, "max_length")], None
         if isinstance(self.task, WritesTexts):
+            if document.partial:
+                message = "only some values of the document are known, and the task writes all; finish its review"
+                raise DocumentError(Reason.NOT_ANNOTATED, message, stage="encode")
             text, longest = vocabulary.text_to_ids(self.task.text(document)), self.task.writing.max_length
             labels = text[:longest] if len(text) > longest else [*text, vocabulary.end_id]
             limits.append((Reason.TEXT_CUT, "the expected text", len(text), longest, "task.writing.max_length"))

@@ -11,6 +11,7 @@ from layoutray.document.tags import UNKNOWN
 from layoutray.errors import DocumentError, InputError, Reason, as_document_error
 from layoutray.prepare.tag_fields import tag_fields
 from layoutray.prepare.whole_documents import has_id, read_documents, whole_documents
+from layoutray.store import shards
 from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
 
@@ -93,6 +94,18 @@ def count_values(data_sets: Sequence[DataSet], schema: Mapping[str, FieldType]) 
             "correct the name, or remove the field"
         )
     return sum(counts[name] for name in schema)
+
+
+def count_partial(data_sets: Sequence[DataSet], schema: Mapping[str, FieldType]) -> tuple[int, int]:
+    """Number of documents that are known in part, and of their values. A set of tagged pages may have no documents.
+
+    Args:
+        schema: the fields whose values are counted; empty for all.
+    """
+    with_documents = [one for one in data_sets if shards.shards(one.documents)]
+    documents = [one for one in read_documents(with_documents) if one.partial]
+    known = [value for one in documents for value in one.fields if not schema or value.name in schema]
+    return len(documents), len(known)
 
 
 def document_letter(document: Document, reason: Reason, message: str) -> DeadLetter:

@@ -53,7 +53,8 @@ class InferredFields:
 def infer_fields(documents: Iterable[Document], wanted: Mapping[str, str]) -> InferredFields:
     """The types of fields: `date` or `amount` if all values are one, else `text`; four in five if a model stated some.
 
-    A field is `many` if a document has several values, and `required` if all documents have one.
+    A field is `many` if a document has several values, and `required` if all documents have one, but for those of which
+    only some values are known.
 
     Args:
         wanted: the type of each wanted field by its name, empty to infer it; without any, all fields are wanted.
@@ -68,6 +69,7 @@ def infer_fields(documents: Iterable[Document], wanted: Mapping[str, str]) -> In
         having.update({field.name for field in document.fields})
         for field in document.fields:
             values[field.name].append(field)
+    whole = [document for document in labelled if not document.partial]
     if not values:
         raise InputError("no document has a value; give the values of each document, or label and finish some")
     if PART in values:
@@ -86,10 +88,14 @@ def infer_fields(documents: Iterable[Document], wanted: Mapping[str, str]) -> In
         many = any(
             contradictory([one for one in document.fields if one.name == name], {name: kind}) for document in labelled
         )
-        everywhere = not many and len(labelled) >= _FEWEST_FOR_REQUIRED and having[name] == len(labelled)
-        types[name] = replace(kind, many=many, required=everywhere)
+        everywhere = len(whole) >= _FEWEST_FOR_REQUIRED and all(_has(document, name) for document in whole)
+        types[name] = replace(kind, many=many, required=everywhere and not many)
     in_rows = [name for name in types if all(field.row is not None for field in values[name])]
     return InferredFields(types, having, tuple(sorted(in_rows, key=lambda name: -len(values[name]))))
+
+
+def _has(document: Document, name: str) -> bool:
+    return any(field.name == name for field in document.fields)
 
 
 def type_of(values: Sequence[str], share: float) -> str:

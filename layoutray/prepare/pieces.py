@@ -120,8 +120,8 @@ def encode_piece(piece: Piece, encoder: Encoder, filters: Filters) -> tuple[pa.T
     return examples, letters, counts
 
 
-def card_of(encoder: Encoder, pieces: Sequence[PieceCounts], values: int, superseded: int) -> Card:
-    """The card of all pieces. Of all documents: `values` and `superseded`, see `Card`."""
+def card_of(encoder: Encoder, pieces: Sequence[PieceCounts], of_documents: Mapping[str, int]) -> Card:
+    """The card of all pieces. `of_documents`: further counts, see `Card`."""
 
     def total(name: str) -> int:
         return sum(getattr(piece, name) for piece in pieces)
@@ -140,8 +140,6 @@ def card_of(encoder: Encoder, pieces: Sequence[PieceCounts], values: int, supers
         examples=by_key("examples", SPLITS),
         dead=total("dead"),
         digest=digest_of(encoder, sum(int(piece.digest, 16) for piece in pieces)),
-        values=values,
-        superseded=superseded,
         missing=total("missing"),
         contradictory=total("contradictory"),
         cut=total("cut"),
@@ -150,6 +148,7 @@ def card_of(encoder: Encoder, pieces: Sequence[PieceCounts], values: int, supers
         documents=origin.names_of(folders),
         words=origin.word_sources(folders),
         learnt=tuple(one.to_json() for one in origin.word_source_counts(folders, pc.field("split") == "train")),
+        **of_documents,
     )
 
 

@@ -68,6 +68,7 @@ def make_plan(
         if result.document is not None:
             doc_id = result.document.doc_id
             split = _split(result.reference, doc_id, recipe, set_splits)
+            split = "train" if result.document.partial and split == "dev" else split  # it cannot be measured on
             rank, earlier = _SPLIT_RANK[split], used.get(doc_id)
             if earlier is None or rank < earlier[0]:
                 used[doc_id] = rank, len(readable), result.reference.source

@@ -14,13 +14,16 @@ If a value was not found, or is one of those that contradict each other, nobody 
 that could then have the tag `?` instead of `O`: they teach neither the field nor its absence. Of a date, an amount or a
 term these are the words that can be one; of another type, those that are similar to a word of the value.
 
+On a page of which a person has answered some values only, the other words have unknown tags, and keep them. They are
+known not to be of a field that may have one value in a document, if this value was answered.
+
 A value of a record (`Field.row`) is tagged once, where the other values of its record are near, and its words get the
 record's number as `group` (see `layoutray.prepare.record_places`).
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -30,7 +33,7 @@ from layoutray.document import REVIEWED, Field, Page, Word
 from layoutray.document.contradictions import contradictory
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import MONTHS, NUMBERS, normal_form
-from layoutray.document.tags import OUTSIDE, UNKNOWN, to_iob2
+from layoutray.document.tags import OUTSIDE, UNKNOWN, is_unknown, kinds_ruled_out, to_iob2, unknown_but_not
 from layoutray.document.tags import spans as entities_of
 from layoutray.document.value_part import value_part
 from layoutray.prepare.record_places import Span, record_places
@@ -116,7 +119,8 @@ def tag_fields(pages: Sequence[Page], fields: Sequence[Field], schema: Mapping[s
         if field.row is None:
             for owned, spans in zip(owners, of_pages, strict=True):
                 owned |= {span: field for span in spans if span not in owned}
-    tagged = map(_tagged, pages, owners, chosen)
+    complete = {one.name for one in wanted if one.row is None and one not in missing and not schema[one.name].many}
+    tagged = (_tagged(*of_page, complete) for of_page in zip(pages, owners, chosen, strict=True))
     pages = tuple(_with_unknown(page, [*missing, *unusable], schema) for page in tagged)
     return Tagged(pages, missing, unusable)
 
@@ -132,17 +136,26 @@ def _chosen(page: Page, schema: Mapping[str, FieldType]) -> dict[Span, Field]:
     }
 
 
-def _tagged(page: Page, owners: Mapping[Span, Field], chosen: Mapping[Span, Field]) -> Page:
-    """The page with the tags of its spans; of spans that share words, those in `chosen` are preferred."""
+def _tagged(page: Page, owners: Mapping[Span, Field], chosen: Mapping[Span, Field], complete: Collection[str]) -> Page:
+    """The page with the tags of its spans; of spans that share words, those in `chosen` are preferred.
+
+    Args:
+        complete: the fields whose values are all known, so that no unknown word is of them.
+    """
     order = sorted(owners, key=lambda span: (span not in chosen, owners[span].row is None, span[0] - span[1]))
     spans = _disjoint(order)
     tags = to_iob2([(owners[span].name, *span) for span in spans], len(page.words))
     groups = {word: owners[span].row for span in spans for word in range(*span)}
     words = (
-        replace(word, tag=tag, group=groups.get(number))
+        replace(word, tag=_still_unknown(word.tag, complete) if tag == OUTSIDE else tag, group=groups.get(number))
         for number, (word, tag) in enumerate(zip(page.words, tags, strict=True))
     )
     return replace(page, words=tuple(words))
+
+
+def _still_unknown(tag: str | None, complete: Collection[str]) -> str:
+    """The tag of a word outside of all known values."""
+    return unknown_but_not({*kinds_ruled_out(tag), *complete}) if tag and is_unknown(tag) else OUTSIDE
 
 
 def _with_unknown(page: Page, fields: Sequence[Field], schema: Mapping[str, FieldType]) -> Page:

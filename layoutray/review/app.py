@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 from layoutray.errors import ApiError, DocumentError
 from layoutray.review.document_routes import DocumentRoutes
 from layoutray.review.promise import AnsweredBy, newest
+from layoutray.review.questions import Questions
 from layoutray.review.queue_routes import Answer, QueueRoutes
 from layoutray.review.sessions import SESSION_PATH, SessionRoutes, Sessions
 from layoutray.review.store import ReviewStore
@@ -55,7 +56,7 @@ def add_review_page(
     for kind in (ApiError, HTTPException, RequestValidationError, DocumentError, DatabaseError):
         app.add_exception_handler(kind, _refused)
     SessionRoutes(sessions, uploads=answer is not None, commands=commands).add_to(app)
-    QueueRoutes(store, sessions, answer, answered_by or partial(newest, store)).add_to(app)
+    QueueRoutes(store, sessions, answer, answered_by or partial(newest, store), Questions(store)).add_to(app)
     DocumentRoutes(store, sessions).add_to(app)
     app.mount("/page", StaticFiles(directory=_PAGE))
     api.add_api_route("/", _page, methods=["GET"], include_in_schema=False, response_model=None)

@@ -26,6 +26,7 @@ from layoutray.metrics import promise
 from layoutray.metrics.acceptance import Goal
 from layoutray.review.queue import Filter
 from layoutray.review.store import ReviewStore
+from layoutray.review.values import WRONG
 
 Thresholds = Mapping[str, float | None]
 """The confidence from which answers of a field are accepted; None accepts none."""
@@ -137,7 +138,7 @@ def _reviewed(store: ReviewStore, owner: str | None, model: AnsweredBy) -> list[
     statement = _REVIEWED.format(condition=condition, models=models, versions=versions)
     rows = store.database.rows(statement, *values, *model.models, *model.versions)
     return [
-        (row["document"], row["name"], row["confidence"], bool(row["same"]) and row["state"] != "removed")
+        (row["document"], row["name"], row["confidence"], bool(row["same"]) and row["state"] not in WRONG)
         for row in rows
         if (row["drawn"] or model.versions[row["model_version"]].get(row["name"]) is None)
         and not (row["state"] == "open" and row["same"])

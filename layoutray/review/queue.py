@@ -7,6 +7,7 @@ from typing import Any
 
 from layoutray.metrics.acceptance import Proportion, proportion
 from layoutray.review.store import DocumentState, Entry, ReviewStore, entry_of
+from layoutray.review.values import WRONG
 
 _ORDER = "ORDER BY rank IS NULL, rank, doubt DESC, number"
 
@@ -127,7 +128,7 @@ def progress(store: ReviewStore, owner: str | None) -> ReviewProgress:
     for row in rows(_SAMPLE.format(chosen=chosen), *values):
         said, current = json.loads(row["said"]), json.loads(row["current"])
         same = (current["name"], current["text"]) == (said["name"], said["text"])
-        judged.append(None if current["state"] == "open" and same else current["state"] != "removed" and same)
+        judged.append(None if current["state"] == "open" and same else current["state"] not in WRONG and same)
     return ReviewProgress(
         states={row["state"]: row["count"] for row in states},
         looks=looks["looks"],

@@ -1,4 +1,4 @@
-"""Routes: the queue with its progress, new documents, and the finished ones."""
+"""Routes: the queue with its progress, questions, new documents, and what was reviewed."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -14,8 +14,9 @@ from layoutray.metrics.acceptance import Goal
 from layoutray.review import queue, truth
 from layoutray.review.documents import AnsweredDocument
 from layoutray.review.promise import AnsweredBy, promises
+from layoutray.review.questions import Questions
 from layoutray.review.queue import Filter
-from layoutray.review.schema import QueueQuery, shown_entry
+from layoutray.review.schema import QuestionQuery, QueueQuery, shown_entry
 from layoutray.review.sessions import Session, Sessions, Visitor
 from layoutray.review.store import ReviewStore
 
@@ -30,16 +31,19 @@ class QueueRoutes:
     Attributes:
         answer: answers an uploaded document; None where nothing can be uploaded.
         answered_by: gives the model of which the promises are shown; None before it is known.
+        questions: chooses the values that people are asked about.
     """
 
     store: ReviewStore
     sessions: Sessions
     answer: Answer | None
     answered_by: Callable[[], AnsweredBy | None]
+    questions: Questions
 
     def add_to(self, app: FastAPI) -> None:
         reading, changing = [Depends(self.sessions.reading)], [Depends(self.sessions.changing)]
         app.add_api_route("/documents", self.documents, methods=["GET"], dependencies=reading)
+        app.add_api_route("/question", self.question, methods=["GET"], dependencies=reading)
         app.add_api_route("/records", self.records, methods=["GET"], dependencies=reading)
         app.add_api_route("/promises", self.promises, methods=["GET"], dependencies=reading)
         app.add_api_route("/documents", self.upload, methods=["POST"], dependencies=changing)
@@ -63,6 +67,13 @@ class QueueRoutes:
         documents = [shown_entry(entry) | {"changed": time, "reviewer": reviewer} for entry, time, reviewer in shown]
         return {"documents": documents, "count": count, "progress": progress}
 
+    def question(self, request: Request, wanted: Annotated[QuestionQuery, Query()]) -> dict[str, Any]:
+        """The value that is worth most to be looked at, and the number of values left; only the latter without any."""
+        session: Session = request.state.session
+        asked = {(int(number), value_id) for number, _, value_id in (one.partition("/") for one in wanted.without)}
+        found = self.questions.next(session.visitor.shown, session.token, asked)
+        return asdict(found) if found else {"left": 0}
+
     def records(self, request: Request) -> dict[str, list[str]]:
         """Names of the values of each record that a model has answered."""
         session: Session = request.state.session
@@ -84,9 +95,9 @@ class QueueRoutes:
         return {"number": await run_in_threadpool(self.store.add, document, session.visitor.owner)}
 
     def reviewed(self, request: Request) -> StreamingResponse:
-        """The finished documents, as reader `reviewed` takes them."""
+        """What was finished and answered, as reader `reviewed` takes it."""
         session: Session = request.state.session
         headers = {"Content-Disposition": 'attachment; filename="reviewed.jsonl"'}
-        finished = truth.finished(self.store, session.visitor.shown)
-        lines = (json.dumps(document, ensure_ascii=False) + "\n" for document in finished)
+        documents = truth.reviewed(self.store, session.visitor.shown)
+        lines = (json.dumps(document, ensure_ascii=False) + "\n" for document in documents)
         return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)

@@ -37,6 +37,12 @@ class QueueQuery(_Body):
     limit: Annotated[int, Field(ge=1, le=500)] = 100
 
 
+class QuestionQuery(_Body):
+    """What a person was asked about already: `NUMBER/ID` of values."""
+
+    without: Annotated[list[Annotated[str, Field(pattern=r"^\d{1,10}/.{1,100}$")]], Field(max_length=300)] = []
+
+
 class ValueBody(_Body):
     """A value; see `layoutray.review.values.Value`."""
 

@@ -1,80 +1,106 @@
-"""Finished documents as truth: their pages with tags, their values, and where both come from.
+"""What people have answered as truth: pages with tags, values, and where both come from.
 
-A document is truth only when a person has finished it: in an unfinished one, a word without a value may have one.
-Earlier versions have finished documents with values that nobody had looked at; these are left out.
+A finished document is known as a whole: a word without a value has none. In any other one, and in one with values that
+nobody has looked at, only the answered values are known: its words outside of them have unknown tags. Those of a value
+that a person has removed are known not to be of its field.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
-from layoutray.document import REVIEWED, Document, Field, Page, Provenance
-from layoutray.document.tags import to_iob2
+from layoutray.document import REVIEWED, Document, Field, Page
+from layoutray.document.tags import OUTSIDE, to_iob2, unknown_but_not
 from layoutray.review.documents import page_from_json, page_to_json
-from layoutray.review.queue import Filter, listed
-from layoutray.review.store import ReviewStore
+from layoutray.review.queue import Filter
+from layoutray.review.store import Review, ReviewStore
 from layoutray.review.values import VALUE, Value
 
-_AT_ONCE = 500
 
+def reviewed(store: ReviewStore, owner: str | None) -> Iterator[dict[str, Any]]:
+    """The documents of an owner, of all if it is None, of which a person has finished or answered something.
 
-def finished(store: ReviewStore, owner: str | None) -> Iterator[dict[str, Any]]:
-    """The finished documents of an owner, of all if it is None; a document that several models have answered, once.
+    A document that several models have answered is given once: finished if it is, else as of the latest answers.
 
     Yields:
         Objects for `json.dumps`, which `document_of` and `pages_of` read.
     """
     seen: set[str] = set()
-    numbers: list[int] = []
-    while True:
-        entries, count = listed(store, Filter(owner=owner, state="done"), len(numbers), _AT_ONCE)
-        numbers += [entry.number for entry in entries]
-        if len(numbers) >= count or not entries:
-            break
-    for number in sorted(numbers, reverse=True):  # the latest answers of a document first
-        review = store.review(number)
-        if review is None or review.entry.looks or review.entry.doc_id in seen:
+    condition, values = Filter(owner=owner).condition()
+    for row in store.database.rows(_CHANGED.format(condition=condition), *values):
+        review = store.review(row["number"])
+        if review is None or review.entry.doc_id in seen:
+            continue
+        partial = review.entry.state != "done" or any(one.state in ("open", "rejected") for one in review.values)
+        known = [one for one in review.values if one.state == "confirmed"]
+        not_of = _ruled_out(review) if partial else []
+        if partial and not (known or not_of):
             continue
         seen.add(review.entry.doc_id)
-        log = store.corrections(number)
-        pages = (store.page(number, page) for page, _, _ in store.pages(number))
+        log = store.corrections(row["number"])
+        pages = (store.page(row["number"], page) for page, _, _ in store.pages(row["number"]))
         yield {
             "doc_id": review.entry.doc_id,
             "source": review.entry.source,
             "model": f"{review.entry.model_id} {review.entry.model_version}",
             "reviewers": list(dict.fromkeys(one.reviewer for one in log)),
             "time": log[-1].time,
+            "partial": partial,
             "pages": [page_to_json(page) for page in pages if page],
             "values": [
-                asdict(value) | {"said": said.text if (said := review.said.get(value.id)) else None}
-                for value in review.values
-                if value.state != "removed"
+                asdict(one) | {"said": said.text if (said := review.said.get(one.id)) else None} for one in known
             ],
+            "ruled_out": not_of,
         }
 
 
+_CHANGED = "SELECT number FROM documents WHERE {condition} AND revision > 0 ORDER BY state = 'done' DESC, number DESC"
+
+
+def _ruled_out(review: Review) -> list[dict[str, Any]]:
+    """Name, page and words of the proposed values that a person has removed.
+
+    A rejected value that nobody has corrected is none of them: most of its words may be right.
+    """
+    removed = (review.said.get(value.id) for value in review.values if value.state == "removed")
+    return [{"name": said.name, "page": said.page, "words": list(said.words)} for said in removed if said]
+
+
 def document_of(reviewed: Mapping[str, Any], split: str) -> Document:
-    """The document of an object of `finished`, with its values as a person has left them."""
+    """The document of an object of `reviewed`, with its values as a person has left them."""
     rows = _row_numbers(reviewed["values"])
     fields = (Field(value["name"], value["text"].strip(), rows.get(value["row"])) for value in reviewed["values"])
     kept = tuple(dict.fromkeys(field for field in fields if field.value))
     return Document(
-        doc_id=reviewed["doc_id"], source=reviewed["source"], split=split, num_pages=len(reviewed["pages"]), fields=kept
+        doc_id=reviewed["doc_id"],
+        source=reviewed["source"],
+        split=split,
+        num_pages=len(reviewed["pages"]),
+        fields=kept,
+        partial=reviewed["partial"],
     )
 
 
 def pages_of(reviewed: Mapping[str, Any], split: str) -> tuple[Page, ...]:
-    """The pages of an object of `finished`, with a tag for each word: exactly the words that the person has chosen."""
+    """The pages of an object of `reviewed`, with a tag for each word: exactly the words that the person has chosen.
+
+    If the document is known in part, the tags of the other words are unknown.
+    """
     rows = _row_numbers(reviewed["values"])
     values = [VALUE.validate_python(fields) for fields in reviewed["values"]]
     when = datetime.fromtimestamp(reviewed["time"], UTC).isoformat(timespec="seconds")
     reason = f"reviewed by {', '.join(reviewed['reviewers'])} on {when}; answered by {reviewed['model']}"
-    return tuple(
-        _tagged(replace(page, split=split), [value for value in values if value.page == page.number], rows, reason)
-        for page in map(page_from_json, reviewed["pages"])
-    )
+    pages: list[Page] = []
+    for page in map(page_from_json, reviewed["pages"]):
+        tagged = _tagged(page, [value for value in values if value.page == page.number], rows)
+        if reviewed["partial"]:
+            tagged = _with_unknown(tagged, [one for one in reviewed["ruled_out"] if one["page"] == page.number])
+        origin = replace(page.provenance, words=REVIEWED, reason=reason)
+        pages.append(replace(page, words=tagged.words, split=split, provenance=origin))
+    return tuple(pages)
 
 
 def _row_numbers(values: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -83,7 +109,7 @@ def _row_numbers(values: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     return {row: number for number, row in enumerate(rows, 1)}
 
 
-def _tagged(page: Page, values: Sequence[Value], rows: Mapping[str, int], reason: str) -> Page:
+def _tagged(page: Page, values: Sequence[Value], rows: Mapping[str, int]) -> Page:
     spans: list[tuple[str, int, int]] = []
     groups: dict[int, int | None] = {}
     for value in values:
@@ -98,8 +124,17 @@ def _tagged(page: Page, values: Sequence[Value], rows: Mapping[str, int], reason
         replace(word, tag=tag, group=groups.get(number))
         for number, (word, tag) in enumerate(zip(page.words, tags, strict=True))
     )
-    origin = page.provenance
-    provenance = Provenance(
-        words=REVIEWED, reason=reason, engine=origin.engine, version=origin.version, settings=origin.settings
+    return replace(page, words=tuple(words))
+
+
+def _with_unknown(page: Page, ruled_out: Sequence[Mapping[str, Any]]) -> Page:
+    """The page with unknown tags in place of `O`, which say of what each word is not."""
+    not_of: dict[int, list[str]] = defaultdict(list)
+    for one in ruled_out:
+        for word in one["words"]:
+            not_of[word].append(one["name"])
+    words = (
+        replace(word, tag=unknown_but_not(not_of[number])) if word.tag == OUTSIDE else word
+        for number, word in enumerate(page.words)
     )
-    return replace(page, words=tuple(words), provenance=provenance)
+    return replace(page, words=tuple(words))

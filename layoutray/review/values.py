@@ -7,8 +7,10 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-State = Literal["open", "confirmed", "removed"]
-Action = Literal["added", "changed", "confirmed", "reopened", "removed", "restored"]
+State = Literal["open", "confirmed", "rejected", "removed"]
+WRONG: tuple[State, ...] = ("rejected", "removed")
+"""States of values of which a person has said that what was answered is wrong."""
+Action = Literal["added", "changed", "confirmed", "reopened", "rejected", "removed", "restored"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +73,8 @@ class Value:
         id: names it in its document, for ever.
         text: the value. It differs from the text of its words if a person has typed over what OCR misread.
         page, words, row: as in `Prediction`.
-        state: `removed` values are kept, so that they can be restored and what the model had said stays known.
+        state: `rejected`: a person has said that the value is wrong, and nobody has corrected it yet. `removed`: there
+            is no such value; it is kept, so that it can be restored and what the model had said stays known.
     """
 
     id: str
@@ -144,9 +147,11 @@ def changes(before: Iterable[Value], after: Iterable[Value]) -> list[Change]:
 def doubt(said: Mapping[str, Prediction], values: Iterable[Value]) -> tuple[int, float]:
     """Number of values that need a look, and how many of these are expected to be wrong."""
     to_look = [
-        said[value.id] for value in values if value.state == "open" and value.id in said and said[value.id].needs_look
+        1 - said[value.id].confidence if value.state == "open" else 1.0
+        for value in values
+        if value.id in said and (value.state == "rejected" or (value.state == "open" and said[value.id].needs_look))
     ]
-    return len(to_look), math.fsum(1 - one.confidence for one in to_look)
+    return len(to_look), math.fsum(to_look)
 
 
 def _action(before: Value | None, after: Value) -> Action:
@@ -154,6 +159,8 @@ def _action(before: Value | None, after: Value) -> Action:
         return "added"
     if before.state != after.state and "removed" in (before.state, after.state):
         return "removed" if after.state == "removed" else "restored"
+    if after.state == "rejected":
+        return "rejected"
     same = (before.name, before.text, before.page, before.words, before.row)
     if same != (after.name, after.text, after.page, after.words, after.row):
         return "changed"

@@ -26,6 +26,7 @@ class Card:
         digest: identity of the content: pages, vocabulary and settings.
         superseded: pages that were left out, because a later data set has their document, too.
         values: expected values of the wanted fields, in all documents.
+        partial: documents of which only some values are known, `values_of_partial`. They are in `values`.
         missing: values that occur on no page of their document.
         contradictory: values of a field that may have one value in a document and has several.
         cut: documents that are longer than the model accepts.
@@ -43,6 +44,8 @@ class Card:
     digest: str
     superseded: int = 0
     values: int = 0
+    partial: int = 0
+    values_of_partial: int = 0
     missing: int = 0
     contradictory: int = 0
     cut: int = 0

@@ -93,10 +93,11 @@ def documents_table(documents: Iterable[Document]) -> pa.Table:
 
 
 def documents_of(table: pa.Table) -> Iterator[Document]:
-    """The documents of DOCUMENTS rows, in row order. Rows of earlier versions have no `from_model`, fields no `row`."""
+    """The documents of DOCUMENTS rows, in row order. Rows of earlier versions lack columns, and fields `row`."""
     for row in table.select(DOCUMENTS.names).to_pylist():
         fields = tuple(Field(**field) for field in row["fields"])
-        yield Document(**row | {"fields": fields, "from_model": row["from_model"] or ""})
+        said_by, partial = row["from_model"] or "", bool(row["partial"])
+        yield Document(**row | {"fields": fields, "from_model": said_by, "partial": partial})
 
 
 def dead_letters_table(letters: Iterable[DeadLetter]) -> pa.Table:

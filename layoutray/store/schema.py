@@ -51,6 +51,7 @@ DOCUMENTS = _table(
     *_required(_INT, "num_pages"),
     *_required(pa.large_list(pa.struct([("name", _TEXT), ("value", _LONG_TEXT), ("row", _INT)])), "fields"),
     pa.field("from_model", _TEXT),
+    pa.field("partial", _BOOLEAN),
 )
 
 OPENED = _table("opened", *_required(_TEXT, "source", "stamp", "doc_id"), *_required(_INT, "num_pages"))

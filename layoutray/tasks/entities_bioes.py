@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutray.document import Page
-from layoutray.document.tags import UNKNOWN, spans, to_bioes, to_iob2
+from layoutray.document.tags import is_known, spans, to_bioes, to_iob2
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.tasks import TagsWords, viterbi
 from layoutray.tasks.entities import Entities
@@ -35,7 +35,7 @@ class EntitiesBioes(Entities):
             raise DocumentError(
                 Reason.BAD_ANNOTATION, f"page {page.number} of {page.source}: {error}", stage="encode"
             ) from error
-        return [tag if tag in (None, UNKNOWN) else label for tag, label in zip(tags, bioes, strict=True)]
+        return [label if is_known(tag) else tag for tag, label in zip(tags, bioes, strict=True)]
 
     def decode(self, scores: NDArray[np.float32], labels: Sequence[str]) -> NDArray[np.intp]:
         return viterbi.decode(scores, labels)[0]

@@ -14,7 +14,7 @@ words are not outside of it. The recipe names the kinds by the set of documents 
 belongs to the sets of its entities. It is asked for a random part of the kinds of these sets, each under one of its
 wordings; words of the other kinds are outside. Kinds that stand in the batch are asked for more often (in two thirds of
 the batches, others in one third), and the others teach that a field can be absent. A window without entities is asked
-for nothing.
+for nothing. If only some kinds of a window are known, it is asked for no other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,11 +33,11 @@ from layoutray.batching.examples import Example
 from layoutray.batching.windows import cut
 from layoutray.document import Page
 from layoutray.document.field_type import FieldType
-from layoutray.document.tags import OUTSIDE, split_tag
+from layoutray.document.tags import OUTSIDE, is_known, split_tag
 from layoutray.document.word_graph import no_neighbours
 from layoutray.errors import InputError
 from layoutray.synthetic.wordings import wordings
-from layoutray.tasks import Corruption, ReadsNames, TagsWords
+from layoutray.tasks import Corruption, ReadsNames, TagsWords, ruled_out
 from layoutray.tasks.entities_bioes import EntitiesBioes
 from layoutray.tasks.field_names import name_words
 from layoutray.tasks.model import TaskModel, targets_of_states
@@ -130,7 +130,7 @@ class FieldsByName(EntitiesBioes):
     def true_labels(self, page: Page) -> list[str | None]:
         known = self._kinds()
         tags = super().true_labels(page)
-        return [OUTSIDE if tag is not None and split_tag(tag)[1] not in known else tag for tag in tags]
+        return [OUTSIDE if is_known(tag) and split_tag(tag)[1] not in known else tag for tag in tags]
 
     def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
         return NamesHead(encoder.width, num_labels, dropout)
@@ -150,7 +150,11 @@ class FieldsByName(EntitiesBioes):
             drawn = torch.rand(len(set_of), generator=generator) < torch.where(present, share.sqrt(), share.square())
             of_window = set_of[found.clamp(min=0)].masked_fill(found < 0, -1)
             asked = drawn & (of_window[..., None] == set_of).any(1)
-            unasked = (found >= 0) & ~asked.gather(1, found.clamp(min=0))
+            not_of = ruled_out.kinds(batch.labels, len(set_of))
+            known = not_of.any(1) | (found[..., None] == torch.arange(len(set_of))).any(1)
+            asked &= known | ~(batch.labels < IGNORED).any(1, keepdim=True)
+            outside = (found >= 0) & ~asked.gather(1, found.clamp(min=0))
+            outside |= (batch.labels < IGNORED) & (not_of | ~asked[:, None]).all(-1)
             kinds = asked.any(0).nonzero().squeeze(1)
             if not len(kinds):
                 kinds = torch.zeros(1, dtype=torch.long)
@@ -158,7 +162,7 @@ class FieldsByName(EntitiesBioes):
             windows = collate(name_examples(names, tokenizer), tokenizer.pad_id)
             return replace(
                 batch,
-                labels=batch.labels.masked_fill(unasked, 0),
+                labels=batch.labels.masked_fill(outside, 0).clamp(min=IGNORED),
                 names=Names(windows=windows, kinds=kinds, asked=asked[:, kinds]),
             )
 

@@ -13,17 +13,16 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from scipy.special import softmax
 from torch import Tensor, nn
-from torch.nn import functional
 
 from layoutray.batching.collate import IGNORED
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window, first_pieces
 from layoutray.document import Page
 from layoutray.document.answers import Entity
-from layoutray.document.tags import OUTSIDE, UNKNOWN, kind_of
+from layoutray.document.tags import OUTSIDE, is_unknown, kind_of, kinds_ruled_out
 from layoutray.errors import DocumentError, Reason
 from layoutray.metrics import calibration
-from layoutray.tasks import Confidences, Corruption, TaskModel, no_corruption
+from layoutray.tasks import Confidences, Corruption, TaskModel, no_corruption, ruled_out
 from layoutray.tasks.model import targets_of_states
 from layoutray.tensors import Batch, Encoded, Encoder
 from layoutray.tokenizer import Tokenizer
@@ -36,6 +35,8 @@ class WordLabelling(ABC):
     """The part of such a task that does not depend on what its labels mean."""
 
     of_documents: ClassVar[bool] = False
+    prefixes: ClassVar[str] = "B"
+    """Of the labels that each type has."""
 
     def true_labels(self, page: Page) -> list[str | None]:
         """The true label of each word of a page; None for a word without a label.
@@ -52,7 +53,7 @@ class WordLabelling(ABC):
     def targets(self, page: Page, window: Window, labels: Sequence[str]) -> list[int]:
         """See `layoutray.tasks.TagsWords`.
 
-        A word with the tag `?` has no target.
+        A word with the tag `?` has no target, unless types are ruled out (`layoutray.tasks.ruled_out`).
 
         Regions need not cover a page: if `labels` are of regions and any word of the page has a tag, a word without a
         tag has no target.
@@ -63,7 +64,7 @@ class WordLabelling(ABC):
         """
         truth = self.true_labels(page)
         index: dict[str | None, int] = {label: number for number, label in enumerate(labels)}
-        index[UNKNOWN] = IGNORED
+        index |= {tag: ruled_out.target(kinds_ruled_out(tag), labels) for tag in {*truth} if tag and is_unknown(tag)}
         if OUTSIDE not in index and any(tag is not None for tag in truth):
             index[None] = IGNORED
         targets = np.full(len(window.word_index), IGNORED)
@@ -85,7 +86,7 @@ class WordLabelling(ABC):
         return targets.tolist()
 
     def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
-        return TokenClassificationHead(encoder.width, num_labels, dropout)
+        return TokenClassificationHead(encoder.width, num_labels, dropout, len(self.prefixes))
 
     def corruption(self, tokenizer: Tokenizer) -> Corruption:
         return no_corruption
@@ -98,7 +99,7 @@ class WordLabelling(ABC):
         observed: list[WindowLabels] = []
         for example, of_tokens, is_kept in zip(examples, scores, kept, strict=True):
             assert example.labels is not None
-            starts = np.flatnonzero(first_pieces(example.word_index) & (example.labels != IGNORED))
+            starts = np.flatnonzero(first_pieces(example.word_index) & (example.labels >= 0))
             x0, y0, x1, y1 = example.boxes[starts].T
             observed.append(
                 WindowLabels(
@@ -185,10 +186,15 @@ def _names(indices: NDArray[np.integer], labels: Sequence[str]) -> list[str]:
 
 
 class TokenClassificationHead(nn.Module):
-    """Dropout and one linear layer."""
+    """Dropout and one linear layer.
 
-    def __init__(self, width: int, num_labels: int, dropout: float) -> None:
+    Args:
+        parts: number of labels of each type.
+    """
+
+    def __init__(self, width: int, num_labels: int, dropout: float, parts: int = 1) -> None:
         super().__init__()
+        self.parts = parts
         self.dropout = nn.Dropout(dropout)
         self.classifier = nn.Linear(width, num_labels)
 
@@ -197,13 +203,11 @@ class TokenClassificationHead(nn.Module):
 
     def loss(self, encoded: Encoded, batch: Batch) -> Float[Tensor, ""]:
         logits = self(encoded).float()
-        return functional.cross_entropy(
-            logits.flatten(0, 1), targets_of_states(encoded, batch).flatten(), ignore_index=IGNORED, reduction="sum"
-        )
+        return ruled_out.cross_entropy(logits.flatten(0, 1), targets_of_states(encoded, batch).flatten(), self.parts)
 
     def target_loss(self, states: Float[Tensor, "targets width"], targets: Int[Tensor, " targets"]) -> Tensor:
         """See `layoutray.tasks.model.TargetHead`."""
-        return functional.cross_entropy(self.classifier(self.dropout(states)).float(), targets, reduction="sum")
+        return ruled_out.cross_entropy(self.classifier(self.dropout(states)).float(), targets, self.parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

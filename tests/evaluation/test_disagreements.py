@@ -107,7 +107,7 @@ def test_what_a_person_chose_is_truth_of_this_person(taken: bool, tmp_path: Path
     assert stated
     picked = replace(value, text=stated.text, page=stated.page, words=stated.words) if taken else value
     store.save(number, 0, [replace(picked, state="confirmed")], done=True, reviewer="anna")
-    (finished,) = truth.finished(store, None)
+    (finished,) = truth.reviewed(store, None)
     made = truth.document_of(finished, "train")
     assert (made.fields, made.from_model) == ((Field("total", "12" if taken else "2.00"),), "")
     (tagged,) = truth.pages_of(finished, "train")

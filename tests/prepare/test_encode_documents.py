@@ -1,5 +1,6 @@
 """Examples of whole documents: one each, whichever of their pages come together."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -127,3 +128,13 @@ def test_vocabularies_have_the_names_of_fields_that_are_to_be_written(data_set: 
         InputError, match=r"turns the line 'Opening Word: Opening Word' into .*, which does not name the field"
     ):
         vocabulary_for(loaded, [data_set], Filters(), task)
+
+
+def test_a_document_that_is_known_in_part_teaches_no_text(tmp_path: Path) -> None:
+    first, second = WHOLES[:2]
+    shards.write(table([*first, *second]), DataSet(str(tmp_path)).pages, "part-1.parquet")
+    partial = replace(document(first, summary(first)), partial=True)
+    write_documents(tmp_path, [partial, document(second, summary(second))])
+    examples, letters = encoder(DataSet(str(tmp_path)))(table([*first, *second]))
+    assert {*examples["doc_id"].to_pylist()} == {second[0].doc_id}
+    assert [letter.reason for letter in letters if letter.doc_id == first[0].doc_id] == ["not_annotated"]

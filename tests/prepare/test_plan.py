@@ -188,3 +188,11 @@ def test_the_model_that_stated_the_values_is_kept_and_changes_no_page() -> None:
     assert settings_hash(recipe) == settings_hash(RECIPE)
     with pytest.raises(RecipeError, match="those of a person"):
         IngestRecipe(reader="reviewed", from_model="big")
+
+
+def test_a_document_that_is_known_in_part_is_not_put_into_dev() -> None:
+    whole, partial = opened("a", split=""), opened("b", split="")
+    assert partial.document
+    partial = dataclasses.replace(partial, document=dataclasses.replace(partial.document, partial=True))
+    recipe = dataclasses.replace(RECIPE, dev_share=0.999)
+    assert splits(planned(whole, partial, recipe=recipe)) == {"a": "dev", "b": "train"}

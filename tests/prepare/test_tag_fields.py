@@ -7,7 +7,7 @@ import pytest
 
 from layoutray.document import REVIEWED, Box, Field, Page, Word
 from layoutray.document.field_type import FieldType
-from layoutray.document.tags import OUTSIDE, UNKNOWN, spans
+from layoutray.document.tags import OUTSIDE, UNKNOWN, spans, unknown_but_not
 from layoutray.prepare.tag_fields import tag_fields
 from layoutray.readers import load
 from layoutray.readers.annotation import ANNOTATED
@@ -182,3 +182,22 @@ def test_values_of_a_field_that_a_person_chose_do_not_contradict_each_other() ->
     reviewed = replace(one, words=words, provenance=replace(ANNOTATED, words=REVIEWED))
     fields = (Field("total", "12.00"), Field("total", "7.50"))
     assert tag_fields([reviewed], fields, {"total": AMOUNT}).contradictory == ()
+
+
+def test_of_a_page_that_is_known_in_part_only_answered_fields_are_learnt() -> None:
+    texts = ["Shop", "3.50", "sum", "7.50", "copy", "7.50"]
+    tags = ["?", "?", "?", "B-total", unknown_but_not(["tip"]), "?"]
+    words = tuple(Word(text=text, box=Box(0, 0, 1, 1), tag=tag) for text, tag in zip(texts, tags, strict=True))
+    origin = replace(ANNOTATED, words=REVIEWED)
+    partial = replace(page(""), words=words, provenance=origin)
+    schema = {"total": AMOUNT, "tip": AMOUNT, "shop": FieldType()}
+
+    def tags_of(schema: dict[str, FieldType], *fields: Field) -> list[str | None]:
+        return [word.tag for word in tag_fields([partial], fields, schema).pages[0].words]
+
+    no_total, neither = unknown_but_not(["total"]), unknown_but_not(["total", "tip"])
+    assert tags_of(schema, Field("total", "7.50")) == [no_total, no_total, no_total, "B-total", neither, "B-total"]
+    several = schema | {"total": replace(AMOUNT, many=True)}
+    assert tags_of(several, Field("total", "7.50"))[:3] == ["?", "?", "?"], "there may be another one"
+    misread = tags_of(schema, Field("total", "7.50"), Field("shop", "Elsewhere"))
+    assert misread[0] == no_total, "a value that stands nowhere rules nothing out"

@@ -130,7 +130,7 @@ def test_finished_documents_are_downloaded_and_read(page: Page, served: Served, 
     expect(page).not_to_have_url(re.compile(f"#/document/{document}$"))
     page.goto("/#/?state=done")
     with page.expect_download() as download:
-        page.get_by_role("link", name="Download the finished documents").click()
+        page.get_by_role("link", name="Download what was reviewed").click()
     download.value.save_as(tmp_path / download.value.suggested_filename)
     reader = load("reviewed")
     truths = {item.source: reader.read(item) for item in reader.discover(str(tmp_path))}

@@ -17,7 +17,7 @@ from layoutray.inference.by_name import NamedExtractor, named
 from layoutray.inference.extractor import Extractor
 from layoutray.recipe import recipes
 from layoutray.releases.huggingface import library_model
-from layoutray.tasks import fields_by_name
+from layoutray.tasks import fields_by_name, ruled_out
 from layoutray.tasks.field_names import name_words
 from layoutray.tasks.fields_by_name import PARTS, FieldsByName, name_examples
 from layoutray.tensors import Batch, Names
@@ -217,3 +217,23 @@ def test_an_assignment_can_add_a_wording() -> None:
 def test_a_model_of_other_kinds_is_not_measured(start: Checkpoint) -> None:
     with pytest.raises(InputError, match=r"was trained for other kinds than \[task\.kinds\]"):
         start.recipe.task.summarise([], start.labels)
+
+
+def test_a_window_that_is_known_in_part_is_asked_for_known_kinds_only() -> None:
+    given = batch([f"S-{KINDS[0]}", "O", "O"], ["S-dish", "O", "O"])
+    assert given.labels is not None
+    not_first, not_dish = (ruled_out.target([kind], LABELS) for kind in (KINDS[0], "dish"))
+    given.labels[0, 2:4] = torch.tensor([not_first, -100])
+    given.labels[1, 2:4] = torch.tensor([not_dish, not_dish])
+    learnt: set[tuple[int, int]] = set()
+    for seed in range(60):
+        made, names = asked(given, seed)
+        assert made.labels is not None
+        of_names = [KINDS[kind] for kind in names.kinds.tolist()]
+        for row, known in enumerate((KINDS[0], "dish")):
+            wanted = {kind for kind, is_asked in zip(of_names, names.asked[row].tolist(), strict=True) if is_asked}
+            assert wanted <= {known}
+            targets = made.labels[row, 1:4].tolist()
+            assert targets == [LABELS.index(f"S-{known}") if wanted else 0, 0, -100 if row == 0 else 0]
+            learnt.add((row, len(wanted)))
+    assert learnt == {(0, 0), (0, 1), (1, 0), (1, 1)}

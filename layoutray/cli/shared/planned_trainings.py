@@ -1,11 +1,13 @@
 """The trainings of labelled documents: that of all, and those that leave out some, which their models then answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from layoutray import config
 from layoutray.cli.shared.trials import Trial
+from layoutray.document import Document
+from layoutray.errors import InputError
 from layoutray.recipe import files, recipes
 from layoutray.recipe.recipes import Recipe
 from layoutray.recipe.schedule import SHARE_OF_A_START, STEPS_OF_A_START, STEPS_OF_AN_ENCODER, Schedule, schedule
@@ -96,3 +98,17 @@ def plan(whole: Job, scheduled: Schedule, out: str) -> PlannedTrainings:
         parts=[part(number, 0) for number in numbers],
         halves=[part(number, scheduled.half) for number in numbers] if scheduled.half else [],
     )
+
+
+def check_measured(held_out: Iterable[Collection[str]], documents: Iterable[Document]) -> None:
+    """Raise InputError if models would be measured only on documents that are known in part.
+
+    Args:
+        held_out: ids of the documents that each measured model is not trained on.
+    """
+    measured = {doc_id for part in held_out for doc_id in part}
+    if not any(one.doc_id in measured and not one.partial for one in documents):
+        raise InputError(
+            f"of the {len(measured)} documents that measure the model, only some values are known, so that a wrong "
+            "answer cannot be told; finish some documents on the review page, or give a folder of labelled ones, too"
+        )

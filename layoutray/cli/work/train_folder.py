@@ -11,7 +11,15 @@ from typing import Any
 from layoutray import checkpoint, start
 from layoutray.cli import encode, ingest
 from layoutray.cli.shared import cost, field_report, output_folder, terminal, tracked_training, trials
-from layoutray.cli.shared.planned_trainings import RECIPE, Part, PlannedTrainings, plan, recipe_of, schedule_for
+from layoutray.cli.shared.planned_trainings import (
+    RECIPE,
+    Part,
+    PlannedTrainings,
+    check_measured,
+    plan,
+    recipe_of,
+    schedule_for,
+)
 from layoutray.cli.shared.progress import ProgressDisplay
 from layoutray.cli.train_folder import TYPES, TrainedFolder, TrainFolderOptions
 from layoutray.cluster.connect import connect
@@ -163,7 +171,9 @@ def _encode(
     scheduled = schedule_for(examples, of_start, chosen.folds)
     recipe = recipe_of(chosen.name, fields.task(), chosen.init[0], of_start, [*scheduled.assignments(), *of_training])
     whole = Job(recipe=recipe, examples=examples, out=trained, init=tuple(chosen.init), fetch=fetch)
-    return plan(whole, scheduled, folds)
+    planned = plan(whole, scheduled, folds)
+    check_measured([part.held_out for part in planned.parts], read_documents([*map(DataSet, pages)]))
+    return planned
 
 
 def _answers(parts: Sequence[Part], chosen: TrainFolderOptions) -> FieldEvaluation:

@@ -1,9 +1,9 @@
-"""Documents that people have finished on the review page, with their words as they were answered.
+"""Documents that people have finished or answered in part on the review page, with their words as they were answered.
 
 Files, anywhere below the root: `review.db`, the file of `layoutray review` and of the endpoint, or `reviewed*.jsonl`,
-downloaded from the page. Only finished documents are read. The words that a person has chosen for a value are tagged,
-and no others. A value that a person has typed over is the document's value; its words keep the text that OCR has read,
-because that is what a model sees.
+downloaded from the page. The words that a person has chosen for a value are tagged, and no others; in a document that
+is not finished, the tags of the others are unknown. A value that a person has typed over is the document's value; its
+words keep the text that OCR has read, because that is what a model sees.
 
 `reviewed*.jsonl` may come from another machine: the pictures that it names are used only below the root, or below the
 folders of the recipe key `pictures`.
@@ -26,6 +26,8 @@ from layoutray.review.store import ReviewStore
 from layoutray.store import sources
 
 REVIEW_FILE = "review.db"
+_OF_EARLIER_VERSIONS = {"partial": False, "ruled_out": []}
+"""What their downloads lack: all documents are finished."""
 _REVIEW = re.compile(r"review\.db|reviewed.*\.jsonl", re.S)
 
 
@@ -40,7 +42,7 @@ class _Reviewed:
         return _Reviewed(folders)
 
     def discover(self, root: str) -> Iterator[DocumentRef]:
-        """The finished documents, each once: of several, the last. Raises InputError when there are none."""
+        """The documents, each once: of several, the last. Raises InputError when there are none."""
         found: dict[str, DocumentRef] = {}
         files = sorted(uri for uri in sources.list_files(root) if _REVIEW.fullmatch(file_name(uri).name))
         named = NamedPictures((root, *self.pictures))
@@ -57,7 +59,9 @@ class _Reviewed:
             found[document["doc_id"]] = reference
         named.warn()
         if not found:
-            raise nothing_found(root, f"{REVIEW_FILE} or reviewed.jsonl with a document that a person has finished")
+            raise nothing_found(
+                root, f"{REVIEW_FILE} or reviewed.jsonl with a document that a person has finished or answered in part"
+            )
         yield from found.values()
 
     def read(self, reference: DocumentRef) -> Truth:
@@ -82,15 +86,19 @@ def _documents(uri: str, named: NamedPictures) -> Iterator[dict[str, Any]]:
             raise InputError(f"{uri} is not on a local disk; copy it to one, or download reviewed.jsonl from the page")
         store = ReviewStore.open(str(local), create=False)
         try:
-            yield from truth.finished(store, None)
+            yield from truth.reviewed(store, None)
         finally:
             store.close()
         return
     for number, line in enumerate(sources.read_bytes(uri).splitlines(), 1):
         document = json_object(line, f"{uri}, line {number}")
         if not {"doc_id", "source", "model", "reviewers", "time", "pages", "values"} <= document.keys():
-            raise malformed(f"{uri}, line {number}", "is not a finished document; download reviewed.jsonl again")
-        yield document | {"pages": [_with_usable_picture(page, named) for page in document["pages"]]}
+            raise malformed(f"{uri}, line {number}", "is not a reviewed document; download reviewed.jsonl again")
+        yield (
+            _OF_EARLIER_VERSIONS
+            | document
+            | {"pages": [_with_usable_picture(page, named) for page in document["pages"]]}
+        )
 
 
 def _with_usable_picture(text: str, named: NamedPictures) -> str:

@@ -15,13 +15,17 @@ import { Review } from "./review.js";
 import { Saver } from "./saving.js";
 import { askForState } from "./unseen.js";
 
-/** Show a document in `main`. Returns a function that ends the view. */
-export async function showDocument(main, number, tell) {
+/**
+ * Show a document in `main`. Returns a function that ends the view.
+ *
+ * `correct` is the id of a value to correct, after which the questions go on; "" for none.
+ */
+export async function showDocument(main, number, tell, correct = "") {
   const [document_, queue] = await Promise.all([
     api.get(`/review/documents/${number}`),
     api.get("/review/documents?limit=1"),
   ]);
-  const view = new DocumentView(document_, queue.progress.names, tell);
+  const view = new DocumentView(document_, queue.progress.names, tell, correct);
   main.replaceChildren(view.root);
   view.start();
   return () => view.close();
@@ -34,8 +38,9 @@ class DocumentView {
   #choosing = null;
   #stop = new AbortController();
 
-  constructor(document_, names, tell) {
+  constructor(document_, names, tell, correct) {
     this.document = document_;
+    this.correct = correct;
     this.review = new Review(document_);
     this.pages = new Pages(document_, this.review);
     this.panel = new Panel(this.review, names, () => this.#records());
@@ -52,7 +57,7 @@ class DocumentView {
     this.#refresh();
     this.pages.fit();
     await this.saver.resume();
-    this.panel.focus(this.panel.nextOpen() || this.panel.ids[0]);
+    this.panel.focus(this.correct || this.panel.nextOpen() || this.panel.ids[0]);
   }
 
   close() {
@@ -111,7 +116,7 @@ class DocumentView {
       boxes: () => pages.showWords(!pages.showsWords),
       history: () => this.#history(),
       finish: () => this.#finish(),
-      queue: () => (location.hash = `#/${queueQuery()}`),
+      queue: () => (location.hash = this.correct ? "#/questions" : `#/${queueQuery()}`),
     };
   }
 
@@ -148,6 +153,10 @@ class DocumentView {
   #confirm(id) {
     const value = this.review.value(id);
     if (!value) return;
+    if (id === this.correct) {
+      location.hash = "#/questions"; // a value that is still rejected stays so
+      return;
+    }
     if (value.state !== "removed") this.review.confirm(id);
     const next = this.panel.nextOpen();
     if (next) this.panel.focus(next);
@@ -243,13 +252,17 @@ class DocumentView {
 
   #finisher() {
     this.left = element("p", { class: "left" });
-    this.finishButton = button("Finish, next document", () => this.#finish(), { class: "primary finish" });
+    this.finishButton = this.correct
+      ? button("Go on with the questions", () => this.commands.queue(), { class: "primary finish" })
+      : button("Finish, next document", () => this.#finish(), { class: "primary finish" });
     return element("div", { class: "finisher" }, this.left, this.finishButton);
   }
 
   #refresh() {
     const open = this.review.open.length;
-    this.left.textContent = this.review.done ? "Finished" : open ? `${open} to look at` : "Nothing left to look at";
+    const learnt = this.review.values.filter((value) => value.state === "confirmed").length;
+    const left = this.review.done ? "Finished" : open ? `${open} to look at` : "Nothing left to look at";
+    this.left.textContent = `${left} · ${learnt} of ${this.review.values.length} learnt`;
     this.undo.disabled = !this.review.canUndo;
     this.redo.disabled = !this.review.canRedo;
   }
@@ -257,9 +270,9 @@ class DocumentView {
   /** Finish the document, save it, and open the next one of the queue. */
   async #finish() {
     this.#choosing?.giveUp();
-    const open = this.review.open;
-    const state = open.length ? await askForState(open) : "confirmed";
-    if (!state) return this.panel.focus(open[0].id);
+    const unseen = this.review.unseen;
+    const state = unseen.length ? await askForState(this.review) : "confirmed";
+    if (!state) return this.panel.focus((this.review.open[0] ?? unseen[0]).id);
     this.review.finish(state);
     if (!(await this.saver.flush())) return;
     const query = new URLSearchParams(queueQuery().slice(1));

@@ -2,6 +2,7 @@
 
 import { showDocument } from "./document.js";
 import { element, visible } from "./elements.js";
+import { showQuestions } from "./questions.js";
 import { showQueue } from "./queue.js";
 import { route } from "./route.js";
 import { changeReviewer, signIn } from "./session.js";
@@ -25,9 +26,10 @@ async function load(session) {
   await end();
   end = async () => {};
   tell("");
-  const { number, filters } = route();
+  const { number, correct, questions, filters } = route();
   try {
-    if (number) end = await showDocument(main, number, tell);
+    if (number) end = await showDocument(main, number, tell, correct);
+    else if (questions) end = await showQuestions(main, tell);
     else await showQueue(main, filters, session);
   } catch (error) {
     if (error.status === 401) location.reload(); // the session has ended: sign in again

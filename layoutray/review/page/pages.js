@@ -185,14 +185,10 @@ export class Pages extends EventTarget {
 
   /** The picture in the size that is shown; a larger one that is there is kept. */
   #loadPicture(view) {
-    const needed = view.width * this.#zoom * devicePixelRatio;
-    const width = WIDTHS.find((one) => one >= needed) ?? WIDTHS.at(-1);
+    const width = widthFor(view.width * this.#zoom * devicePixelRatio);
     if (width <= (view.pictureWidth ?? 0)) return;
     view.pictureWidth = width;
-    view.picture.setAttribute(
-      "href",
-      `/review/documents/${this.document.number}/pages/${view.page}/picture?width=${width}`,
-    );
+    view.picture.setAttribute("href", pictureAddress(this.document.number, view.page, width));
   }
 
   #drawValues(view) {
@@ -219,6 +215,15 @@ export class Pages extends EventTarget {
     const name = event.type === "click" ? "pick" : "over";
     this.dispatchEvent(new CustomEvent(name, { detail: event.type === "pointerout" ? null : (id ?? null) }));
   }
+}
+
+function widthFor(needed) {
+  return WIDTHS.find((one) => one >= needed) ?? WIDTHS.at(-1);
+}
+
+/** The address of the picture of a page that is at least so wide, in one of a few widths, which the browser keeps. */
+export function pictureAddress(number, page, needed) {
+  return `/review/documents/${number}/pages/${page}/picture?width=${widthFor(needed)}`;
 }
 
 /** Draw words as polygons of a class into a layer. */

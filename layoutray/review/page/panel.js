@@ -314,6 +314,7 @@ function stateOf(value, said) {
       ? { name: "confirmed", sign: "✓", text: "confirmed" }
       : { name: "confirmed", sign: "✎", text: "corrected" };
   }
+  if (value.state === "rejected") return { name: "open", sign: "×", text: "wrong: correct or remove it" };
   if (said.sampled) return { name: "open", sign: "?", text: "sample of accepted" };
   return said.accepted
     ? { name: "accepted", sign: "✓", text: "accepted" }

@@ -45,6 +45,7 @@ function progress({ states, looks, sample, sample_left }) {
       element("strong", {}, `${done} of ${total} finished`),
       accepted ? `, ${accepted} need no look` : "",
       `, ${counted(looks, "value")} to look at`,
+      looks ? element("a", { href: "#/questions", class: "questions-link" }, "Yes or no, value by value") : "",
     ),
     element("progress", {
       max: Math.max(total, 1),
@@ -176,7 +177,7 @@ function teaching({ corrections, states }, commands) {
       "p",
       {},
       `${made} since the latest version of the model; ${counted(finished, "finished document")}. `,
-      element("a", { href: "/review/reviewed.jsonl", download: "reviewed.jsonl" }, "Download the finished documents"),
+      element("a", { href: "/review/reviewed.jsonl", download: "reviewed.jsonl" }, "Download what was reviewed"),
     ),
     commands.length
       ? element("details", {}, element("summary", {}, "Commands that train on them"), commands.map(copied))

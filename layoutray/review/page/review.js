@@ -45,7 +45,13 @@ export class Review extends EventTarget {
 
   /** Whether a value still needs a look. */
   needsLook(value) {
+    if (value.state === "rejected") return true;
     return value.state === "open" && Boolean(this.said[value.id]?.needs_look);
+  }
+
+  /** Say that a value is wrong; it still needs a look, which corrects or removes it. */
+  reject(id) {
+    this.set(id, { state: "rejected" });
   }
 
   /** Set parts of a value; a person has seen it then. */
@@ -95,9 +101,22 @@ export class Review extends EventTarget {
     return this.values.filter((value) => this.needsLook(value));
   }
 
-  /** Finish the document; the values that still need a look get this state. */
+  /** The values that nobody has looked at, those that need no look included, and those that are wrong. */
+  get unseen() {
+    return this.values.filter((value) => ["open", "rejected"].includes(value.state));
+  }
+
+  /**
+   * Finish the document. Values that need a look get this state, wrong ones are removed, and those that the model has
+   * accepted are confirmed too, or nobody has looked at them and they are not learnt.
+   */
   finish(state) {
-    const values = this.values.map((value) => (this.needsLook(value) ? { ...value, state } : value));
+    const ended = (value) => {
+      if (value.state === "rejected") return "removed";
+      return state === "confirmed" || this.needsLook(value) ? state : "open";
+    };
+    const unseen = new Set(this.unseen);
+    const values = this.values.map((value) => (unseen.has(value) ? { ...value, state: ended(value) } : value));
     this.#apply({ values, done: true });
   }
 

@@ -3,19 +3,36 @@
 import { ask } from "./dialog.js";
 import { element, quoted } from "./elements.js";
 
-/** The state that a person gives to all of these values: "confirmed" or "removed"; "" to look at them first. */
-export function askForState(values) {
-  const rows = values.map((value) => element("li", {}, quoted(value.name, { class: "name" }), ": ", quoted(value.text)));
+/**
+ * The state that a person gives to the values of a review that nobody has looked at, see `Review.finish`: "confirmed" or
+ * "removed"; "open" if none needs a look and they are not to be learnt; "" to look at them first.
+ */
+export function askForState(review) {
+  const { unseen, open } = review;
+  const rows = unseen.map((value) =>
+    element(
+      "li",
+      {},
+      quoted(value.name, { class: "name" }),
+      ": ",
+      quoted(value.text),
+      value.state === "rejected" ? " (wrong: it is removed)" : "",
+      review.needsLook(value) ? "" : " (accepted by the model: learnt only if you confirm it)",
+    ),
+  );
+  const learnt = review.values.filter((value) => value.state === "confirmed").length;
   const content = element(
     "div",
     {},
-    element("p", {}, "A finished document is training data, so each value must be right."),
+    element("p", {}, `A finished document is training data. ${learnt} values are learnt; nobody has looked at these:`),
     element("ul", {}, rows),
   );
-  const title = values.length === 1 ? "1 value still needs a look" : `${values.length} values still need a look`;
+  const title = open.length
+    ? `${open.length} value${open.length === 1 ? "" : "s"} still need${open.length === 1 ? "s" : ""} a look`
+    : "Nobody has looked at some values";
   return ask(title, content, [
     ["", "Look at them"],
     ["confirmed", "Confirm all and finish"],
-    ["removed", "Remove all and finish"],
+    open.length ? ["removed", "Remove all and finish"] : ["open", "Finish, and learn only the others"],
   ]);
 }

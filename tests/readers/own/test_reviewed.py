@@ -10,12 +10,20 @@ from typing import Any
 import pytest
 
 from layoutray.cli.export import label_studio
-from layoutray.document.tags import OUTSIDE
+from layoutray.document import Field
+from layoutray.document.field_type import FieldType
+from layoutray.document.tags import OUTSIDE, unknown_but_not
 from layoutray.errors import DocumentError, InputError, Reason
-from layoutray.readers import load
+from layoutray.evaluation.fields import labelled_documents
+from layoutray.evaluation.page_selection import PageSelection
+from layoutray.prepare.field_truth import count_partial
+from layoutray.prepare.infer_fields import infer_fields
+from layoutray.readers import Truth, load
 from layoutray.review import truth
 from layoutray.review.store import ReviewStore
 from layoutray.review.values import Value
+from layoutray.store import codec, shards
+from layoutray.store.data_set import DataSet
 from tests.jobs import write_pages
 from tests.readers.native import only
 from tests.review.documents import answered
@@ -85,13 +93,13 @@ def test_a_download_is_the_same(tmp_path: Path) -> None:
     store = finished(tmp_path)
     other = tmp_path / "download"
     other.mkdir()
-    lines = "".join(json.dumps(one) + "\n" for one in truth.finished(store, None))
+    lines = "".join(json.dumps(one) + "\n" for one in truth.reviewed(store, None))
     (other / "reviewed.jsonl").write_text(lines)
     reader = load("reviewed", pictures=[str(tmp_path)])
     truths = [reader.read(item) for folder in (tmp_path, other) for item in reader.discover(str(folder))]
     assert truths[0] == truths[-1]
     (other / "reviewed.jsonl").write_text('{"doc_id": "d"}\n')
-    with pytest.raises(DocumentError, match="is not a finished document"):
+    with pytest.raises(DocumentError, match="is not a reviewed document"):
         list(READER.discover(str(other)))
 
 
@@ -108,7 +116,7 @@ def test_unfinished_documents_and_those_with_values_that_nobody_looked_at_are_no
 def downloaded(folder: Path, change: Callable[[dict[str, Any]], object]) -> Path:
     """A folder with a `reviewed.jsonl`, after `change` of its line; `page` of the line is its page, as a dict."""
     store = finished(folder)
-    (line,) = truth.finished(store, None)
+    (line,) = truth.reviewed(store, None)
     store.close()
     line["page"] = json.loads(line["pages"][0])
     change(line)
@@ -148,3 +156,51 @@ def test_pictures_are_used_below_the_folders_that_the_user_names(
         (other / "reviewed.jsonl").write_text(json.dumps(line))
         (item,) = READER.discover(str(other))
         assert (item.image, READER.read(item).pages[0].image) == ("", "")
+
+
+def answered_in_part(folder: Path, *edits: tuple[str, dict[str, object]], done: bool = False) -> Truth:
+    """What the reader makes of a document of which only the values of these names were answered."""
+    store = ReviewStore.open(str(folder / "review.db"))
+    made = answered("partial", folder)
+    number = store.add(replace(made, said=tuple(replace(one, accepted=True) for one in made.said)))
+    review = store.review(number)
+    assert review
+    states = dict(edits)
+    values = [replace(one, **states.get(one.name, {})) for one in review.values]
+    store.save(number, 0, values, done=done, reviewer="anna")
+    store.close()
+    return only(READER, folder)
+
+
+@pytest.mark.parametrize("done", [False, True])
+def test_only_the_answered_values_of_other_documents_are_truth(tmp_path: Path, done: bool) -> None:
+    found = answered_in_part(tmp_path, ("total", {"state": "confirmed"}), ("company", {"state": "removed"}), done=done)
+    said = {one.name: one for one in answered("partial").said if not one.row}
+    assert found.document.partial
+    assert [(field.name, field.value) for field in found.document.fields] == [("total", said["total"].text)]
+    tags = [word.tag for word in found.pages[0].words]
+    assert tags[said["total"].words[0]] == "B-total"
+    assert {tags[word] for word in said["company"].words} == {unknown_but_not(["company"])}
+    others = {*range(len(tags))}.difference(said["total"].words, said["company"].words)
+    assert {tags[word] for word in others} == {"?"}, "nobody has looked at them"
+
+
+def test_a_rejected_value_teaches_nothing_and_one_placed_elsewhere_its_new_words(tmp_path: Path) -> None:
+    edits = ("date", {"state": "rejected"}), ("total", {"state": "confirmed", "words": (0,), "text": "x"})
+    found = answered_in_part(tmp_path, *edits)
+    tags = [word.tag for word in found.pages[0].words]
+    assert [(field.name, field.value) for field in found.document.fields] == [("total", "x")]
+    assert (tags[0], {*tags[1:]}) == ("B-total", {"?"}), "parts of the rejected value may be right"
+
+
+def test_documents_in_part_are_counted_and_not_measured(tmp_path: Path) -> None:
+    found = answered_in_part(tmp_path, ("total", {"state": "confirmed"}))
+    data_set = DataSet(write_pages(tmp_path / "pages", [replace(page, split="train") for page in found.pages]))
+    whole = [replace(found.document, split="train", doc_id=f"whole-{number}", partial=False) for number in range(5)]
+    documents = [replace(found.document, split="train"), *whole]
+    shards.write(codec.documents_table(documents), data_set.documents, "part.parquet")
+    schema = {"total": FieldType(type="amount"), "date": FieldType(type="date")}
+    assert list(labelled_documents(PageSelection((data_set.folder,), "train"), schema)) == [one.doc_id for one in whole]
+    assert count_partial([data_set], schema) == (1, 1)
+    nothing = replace(found.document, fields=(Field("date", "1/2/2024"),))
+    assert infer_fields([*whole, nothing], {}).types["total"].required

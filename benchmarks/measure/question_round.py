@@ -1,0 +1,85 @@
+"""A full review of the documents that `select` chooses, and questions over all documents in a share of its time.
+
+Both begin with the answers of a start to all training documents, end with a training from it on what people said, and
+are scored on the test documents.
+"""
+
+import csv
+import shutil
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from benchmarks.measure.document_subset import write_data_set_of
+from benchmarks.measure.review_round import ReviewRound
+from benchmarks.measure.reviewer import Questioner, Reviewer, ReviewTime
+from benchmarks.training_runs import schedule
+from layoutray.cli.select import REVIEW
+from layoutray.store.data_set import DataSet
+
+FULL, QUESTIONS = "full", "questions"
+WAYS = (FULL, QUESTIONS)
+
+
+class QuestionRound(ReviewRound):
+    """The round of one seed, which the trainings have.
+
+    `LoopSettings.start` answers the fields, `first` is unused, and `more` is the number of documents to review in full.
+    """
+
+    share = 1 / 3
+    """Of the time of the full review, for the questions."""
+
+    def run(self) -> dict[str, float]:
+        """All steps. Returns the F1 of the fields on the test documents after each way."""
+        self._folder.mkdir(exist_ok=True)
+        settings = self._settings
+        self._once("chosen", self._choose)
+        for documents in ("unlabelled", "chosen"):
+            words = [str(settings.start), str(self._path(documents)), "--out", str(self._path(f"{documents}-answers"))]
+            self._once(f"predict-{documents}", partial(self._verb, "predict", words))
+        self._once(FULL, lambda: self._review("chosen-answers", Reviewer, "chosen"))
+        seconds = self.time(FULL).person * self.share
+        self._once(QUESTIONS, lambda: self._review("unlabelled-answers", partial(Questioner, seconds=seconds)))
+        scores: dict[str, dict[str, float]] = {}
+        for way, documents in zip(WAYS, ("chosen", "unlabelled"), strict=True):
+            self._learn(way, f"{documents}-answers")
+            scores[way] = self._runs.evaluate(self._path(f"{way}-model"), settings.pages)
+        return {way: of_way["field_f1"] for way, of_way in scores.items()}
+
+    def time(self, way: str) -> ReviewTime:
+        """The time of a way."""
+        return ReviewTime(**self._read(way))
+
+    def report(self) -> dict[str, Any]:
+        """Times of both ways."""
+        return {"times": {way: asdict(self.time(way)) for way in WAYS}}
+
+    def _choose(self) -> list[str]:
+        """Write the data sets `unlabelled`, of all training documents with values, and `chosen`, those of `select`."""
+        pages, count = self._settings.pages, self._settings.more
+        known = [one.doc_id for one in DataSet(str(pages)).read_documents() if one.split == "train" and one.fields]
+        write_data_set_of(known, pages, self._path("unlabelled"))
+        out = self._path("select")
+        shutil.rmtree(out, ignore_errors=True)
+        words = [str(self._settings.start), str(self._path("unlabelled")), "--count", str(count), "--out", str(out)]
+        self._verb("select", words)
+        with (out / REVIEW).open(encoding="utf-8", newline="") as file:
+            chosen = [row["doc_id"] for row in csv.DictReader(file)]
+        write_data_set_of(chosen, pages, self._path("chosen"))
+        return chosen
+
+    def _learn(self, way: str, answers: str) -> None:
+        """Train from the start on what a way has left in the folder of the answers."""
+        settings, recipe = self._settings, self._settings.recipe
+        reviewed, windows, model = (self._path(f"{way}-{name}") for name in ("reviewed", "windows", "model"))
+        words = ["ingest-reviewed", str(self._path(answers)), str(reviewed), "--set", "dev_share=0"]
+        self._once(f"ingest-{way}", lambda: self._verb("ingest", words))
+        keys = {**schedule(settings.steps), "train.evaluate_every": 0, "seed": self._seed}
+        start = f"tokenizer.path={settings.start.absolute()}"
+        assignments = [*(f"{key}={value}" for key, value in keys.items()), start, *settings.overrides]
+        keywords = [argument for assignment in assignments for argument in ("--set", assignment)]
+        encode = [recipe, str(reviewed), "--out", str(windows), *keywords]
+        self._once(f"encode-{way}", lambda: self._verb("encode", encode))
+        finetune = [recipe, str(windows), "--out", str(model), "--init", str(settings.start), *keywords]
+        self._once(f"finetune-{way}", lambda: self._verb("finetune", finetune))

@@ -1,0 +1,160 @@
+// The mode yes or no: one value at a time, of any document, with the page around it. The next question is loaded ahead.
+
+import * as api from "./api.js";
+import { resolve } from "./conflict.js";
+import { announce, button, drawing, element, quoted } from "./elements.js";
+import { pictureAddress } from "./pages.js";
+import { Review } from "./review.js";
+import { Saver } from "./saving.js";
+
+const MOST_ASKED = 250;
+const SHARE_OF_PAGE = 0.5;
+const KEYS = { y: "yes", n: "no", " ": "skip" };
+
+/** What was asked in this tab, the latest last, and the question that was loaded ahead; both outlive a correction. */
+const asked = [];
+let ahead = null;
+let remaining = Infinity; // values, also while answers are being saved
+
+/** Show the questions in `main`. Returns a function that ends the view. */
+export async function showQuestions(main, tell) {
+  const view = new Questions(main, tell);
+  await view.next();
+  return () => view.close();
+}
+
+class Questions {
+  #stop = new AbortController();
+
+  constructor(main, tell) {
+    this.main = main;
+    this.tell = tell;
+    addEventListener("keydown", (event) => this.#key(event), { signal: this.#stop.signal });
+  }
+
+  /** Show the question that was loaded ahead, and load the one after it. */
+  async next() {
+    this.current = null;
+    const loading = ahead ?? load();
+    ahead = null;
+    const question = await loading.catch((error) => this.tell(`The next question cannot be loaded: ${error.message}`));
+    if (!question) {
+      const again = question === null ? "" : button("Try again", () => this.next());
+      const title = question === null ? "No value is left to look at" : "There is no question";
+      this.main.replaceChildren(element("div", { class: "question" }, element("h1", {}, title), again, toQueue()));
+      return;
+    }
+    // Questions about one document share its review, so that no save is made from an old revision.
+    const known = this.saver?.review.number === question.number;
+    if (!known) {
+      this.saver?.flush();
+      this.saver = new Saver(new Review(question.document), { tell: this.tell, resolve });
+      await this.saver.resume();
+    }
+    this.review = this.saver.review;
+    this.current = question;
+    this.#draw();
+    ahead = load();
+    ahead.catch(() => {}); // told when it is needed
+  }
+
+  close() {
+    this.#stop.abort();
+    return this.saver?.flush();
+  }
+
+  #key(event) {
+    const name = KEYS[event.key.toLowerCase()];
+    const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat;
+    if (!name || !plain || document.querySelector("dialog[open]") || event.target.matches?.("input")) return;
+    event.preventDefault(); // the space bar would press the button that has the focus
+    this.#answer(name);
+  }
+
+  async #answer(name) {
+    if (!this.current) return;
+    const { number, id } = this.current;
+    if (name === "yes") this.review.confirm(id);
+    if (name !== "skip") remaining--;
+    if (name !== "no") return this.next();
+    this.current = null;
+    this.review.reject(id);
+    if (await this.saver.flush()) location.hash = `#/document/${number}?correct=${encodeURIComponent(id)}`;
+  }
+
+  #draw() {
+    const { id, left, document: shown } = this.current;
+    const value = this.review.value(id);
+    const said = this.review.said[id];
+    remaining = Math.min(remaining, left);
+    const act = (name) => () => this.#answer(name);
+    this.main.replaceChildren(
+      element(
+        "div",
+        { class: "question" },
+        element("p", { class: "note" }, quoted(shown.name), ` · ${remaining} values to look at `, toQueue()),
+        element("h1", {}, quoted(value.name), ": ", quoted(value.text, { class: "text" }), "?"),
+        around(shown, value, said),
+        element(
+          "div",
+          { class: "choices" },
+          button("Yes", act("yes"), { class: "primary", "aria-keyshortcuts": "y" }),
+          button("No", act("no"), { "aria-keyshortcuts": "n" }),
+          button("Skip", act("skip"), { "aria-keyshortcuts": "Space" }),
+          element("span", { class: "note" }, `Keys: Y, N, space. Confidence ${Math.floor(said.confidence * 100)} %.`),
+        ),
+      ),
+    );
+    announce(`${value.name}: ${value.text}?`);
+  }
+}
+
+function toQueue() {
+  return element("a", { href: "#/" }, "Queue");
+}
+
+/** The next question with its document, whose picture is loaded too; null if there is none. */
+async function load() {
+  const query = new URLSearchParams(asked.map((one) => ["without", one]));
+  const question = await api.get(`/review/question?${query}`);
+  if (!question.id) return null;
+  asked.push(`${question.number}/${question.id}`);
+  asked.splice(0, asked.length - MOST_ASKED);
+  question.document = await api.get(`/review/documents/${question.number}`);
+  const value = question.document.values.find((one) => one.id === question.id);
+  const picture = new Image();
+  picture.src = pictureOf(question.document, value);
+  await picture.decode().catch(() => {});
+  return question;
+}
+
+function pageOf(shown, value) {
+  return shown.pages.find(({ page }) => page === value.page) ?? shown.pages[0];
+}
+
+/** The picture of the value's page, so wide that the part that is shown is as sharp as the screen. */
+function pictureOf(shown, value) {
+  const { page } = pageOf(shown, value);
+  return pictureAddress(shown.number, page, (innerWidth / SHARE_OF_PAGE) * devicePixelRatio);
+}
+
+/** The part of the page around the value, with its box. */
+function around(shown, value, said) {
+  const { page, width, height } = pageOf(shown, value);
+  const boxes = value.page === page ? said.polygons : [];
+  const numbers = (from) => boxes.flatMap((points) => points.filter((_, index) => index % 2 === from));
+  const [x0, x1, y0, y1] = boxes.length
+    ? [Math.min(...numbers(0)), Math.max(...numbers(0)), Math.min(...numbers(1)), Math.max(...numbers(1))]
+    : [0, width, 0, height];
+  const wide = Math.min(Math.max(SHARE_OF_PAGE * width, 1.3 * (x1 - x0)), width);
+  const high = Math.min(Math.max(0.5 * wide, 1.6 * (y1 - y0)), height);
+  const left = Math.min(Math.max((x0 + x1 - wide) / 2, 0), width - wide);
+  const top = Math.min(Math.max((y0 + y1 - high) / 2, 0), height - high);
+  const picture = { href: pictureOf(shown, value), width, height, preserveAspectRatio: "none" };
+  return drawing(
+    "svg",
+    { class: "page", role: "img", "aria-label": `Page ${page}`, viewBox: `${left} ${top} ${wide} ${high}` },
+    drawing("image", picture),
+    boxes.map((points) => drawing("polygon", { class: "value open marked", points: points.join(" ") })),
+  );
+}

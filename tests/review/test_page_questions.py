@@ -1,0 +1,83 @@
+"""The mode yes or no in a real browser: keys, the part of the page, corrections, and what becomes truth."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from layoutray.review.store import ReviewStore
+from tests.browser import opened
+from tests.review.documents import answered
+from tests.review.test_page_queue import reviewing
+
+pytestmark = pytest.mark.browser
+
+
+def test_values_are_answered_one_by_one_and_a_no_opens_the_correction(browser: Browser, tmp_path: Path) -> None:
+    store = ReviewStore.open(str(tmp_path / "review.db"))
+    numbers = [store.add(answered(f"asked-{number}")) for number in range(2)]
+    looks = sum(review.entry.looks for number in numbers if (review := store.review(number)))
+    with reviewing(store) as url, opened(browser, url, viewport={"width": 1000, "height": 700}) as page:
+        page.goto("/")
+        page.get_by_role("link", name="Yes or no").click()
+        title, note = page.locator(".question h1"), page.locator(".question .note").first
+        asked: list[str] = []
+        for number, key in enumerate(("y", " ", "n")):
+            expect(note).to_contain_text(f"{looks - (number > 0)} values to look at")
+            expect(page.locator(".question svg polygon.marked")).to_have_count(1)
+            expect(page.locator(".question svg image")).to_have_attribute("href", re.compile("picture.width="))
+            box, shown = page.locator("polygon.marked").bounding_box(), page.locator(".question svg").bounding_box()
+            assert box
+            assert shown
+            assert shown["x"] <= box["x"]
+            assert box["x"] + box["width"] <= shown["x"] + shown["width"]
+            assert shown["y"] <= box["y"]
+            assert box["y"] + box["height"] <= shown["y"] + shown["height"]
+            asked.append(title.inner_text())
+            page.keyboard.press(key)
+            if key != "n":
+                expect(title).not_to_have_text(asked[-1])
+        expect(page).to_have_url(re.compile(r"#/document/\d+\?correct=said-"))
+        current = page.locator("li.value.current")
+        expect(current.locator(".state")).to_contain_text("wrong")
+        page.keyboard.press("e")
+        page.keyboard.type("right")
+        page.keyboard.press("Enter")
+        expect(current.locator(".text")).to_have_text("right")
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile("#/questions$"))
+        expect(title).to_be_visible()
+        page.keyboard.press("n")
+        expect(page.locator("li.value.current .state")).to_contain_text("wrong")
+        page.keyboard.press("Enter")
+        expect(title).to_be_visible()
+    values = [(one, review.said) for number in numbers if (review := store.review(number)) for one in review.values]
+    states = [value.state for value, _ in values]
+    assert (states.count("confirmed"), states.count("rejected")) == (2, 1), "an uncorrected no stays one"
+    assert [
+        value.text for value, said in values if value.state == "confirmed" and value.text != said[value.id].text
+    ] == ["right"]
+    history = [one.action for number in numbers for one in store.corrections(number)]
+    assert sorted(history) == ["changed", "confirmed", "rejected", "rejected"]
+    store.close()
+
+
+def test_the_last_question_ends_the_mode(browser: Browser, tmp_path: Path) -> None:
+    store = ReviewStore.open(str(tmp_path / "review.db"))
+    number = store.add(answered("asked-0"))
+    review = store.review(number)
+    assert review
+    with reviewing(store) as url, opened(browser, url) as page:
+        page.goto("/#/questions")
+        for _ in range(review.entry.looks):
+            expect(page.locator(".question .choices")).to_be_visible()
+            before = page.locator("h1").inner_text()
+            page.keyboard.press("y")
+            expect(page.locator("h1")).not_to_have_text(before)
+        expect(page.locator("h1")).to_have_text("No value is left to look at")
+        expect(page.locator("#status")).to_have_text("Saved")
+    review = store.review(number)
+    assert review
+    assert (review.entry.state, review.entry.looks) == ("accepted", 0)
+    store.close()
