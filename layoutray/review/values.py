@@ -124,7 +124,7 @@ def predicted_values(
 
 
 def packet_values(documents: Iterable[Mapping[str, Any]]) -> tuple[Prediction, ...]:
-    """The documents of a packet, in the structure of the public JSON, as values that say where they are: `4-6 invoice`."""
+    """The documents of a packet, in the structure of the public JSON, as values such as `4-6 invoice`."""
     return tuple(
         Prediction(
             name=PART,
