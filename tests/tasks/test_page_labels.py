@@ -9,6 +9,8 @@ import pytest
 import torch
 from torch.nn import functional
 
+from layoutray import devices
+from layoutray.cli.shared import step_time
 from layoutray.document import Document, Page
 from layoutray.document.packets import part_field
 from layoutray.errors import InputError
@@ -141,3 +143,4 @@ def test_a_trained_model_states_the_probability_of_each_label_of_a_page(tmp_path
         assert one.words[0].text == first_words[best.type[2:]]["BI".index(best.type[0])]
         assert best.bounding_regions[0].page_number == one.number
     assert extractor.extract([replace(packets[0], words=())]) == [()], "a blank page has no label"
+    assert step_time.seconds(trained, devices.CPU) > 0, "the fit is one step"
