@@ -28,7 +28,7 @@ from layoutray.store import codec, example_files, shards
 from layoutray.store.card import Card
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import PAGES
-from layoutray.tasks.packets import label_probabilities, split
+from layoutray.tasks.packets import split
 from layoutray.training import world
 from layoutray.training.inputs import prepare
 from layoutray.training.job import Job, finished
@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pool", type=positive, default=60, help="from which they are drawn (default: %(default)s)")
     parser.add_argument("--packets", type=positive, default=100, help="measured packets (default: %(default)s)")
     add_runs_options(parser)
-    parser.set_defaults(steps=100, at_once=1)
+    parser.set_defaults(at_once=1)
     return parser
 
 
@@ -100,8 +100,7 @@ class _Measured:
         if not scores.is_file():
             random = Random(seed)
             drawn = {kind: random.sample(of_kind, int(documents)) for kind, of_kind in self._pool.items()}
-            steps = self._options.steps
-            keys = [f"seed={seed}", f"train.steps={steps}", f"train.warmup_steps={steps // 10}"]
+            keys = [f"seed={seed}"]
             scores.write_text(
                 json.dumps(measure(_trained(drawn, folder, [*keys, *self._options.overrides]), self._packets)),
                 encoding="utf-8",
@@ -116,8 +115,8 @@ def measure(extractor: Extractor, measured: Sequence[Packet]) -> dict[str, float
     keys = [[id(page.words) for page in packet.pages] for packet in measured]  # a page may be in several packets
     for packet, of_packet in zip(measured, keys, strict=True):
         new = [(key, page) for key, page in zip(of_packet, packet.pages, strict=True) if key not in answered]
-        for (key, page), found in zip(new, extractor.extract([page for _, page in new]), strict=True):
-            answered[key] = label_probabilities(found)[page.number]
+        for (key, _), found in zip(new, extractor.extract([page for _, page in new]), strict=True):
+            answered[key] = {label.type: label.confidence for label in found}
     seconds = (time.process_time() - started) / len(answered)
     judged: list[tuple[str, str, str]] = []
     exact, right, found_all, true_all = 0, 0, 0, 0

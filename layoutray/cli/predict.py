@@ -180,9 +180,9 @@ def _labels_pages(loaded: "Checkpoint") -> bool:
 
 def _split(loaded: "Checkpoint", ingested: str, folder: str) -> dict[str, tuple[str, str]]:
     """Split the packets that a model of pages has answered. Returns the data set of each kind, and where answers go."""
-    from layoutray.prepare.split_packets import PACKETS, split_packets
+    from layoutray.prepare.split_packets import split_packets
     from layoutray.store import sources
-    from layoutray.store.answer_set import AnswerSet
+    from layoutray.store.answer_set import PACKETS, AnswerSet
     from layoutray.store.data_set import DataSet
 
     if not _labels_pages(loaded):

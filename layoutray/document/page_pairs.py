@@ -1,4 +1,4 @@
-"""Whether a page goes on with the document of the page before it: printed numbers, running lines and common words."""
+"""Whether a page goes on with the document of the page before it: printed numbers, running lines, words, letters."""
 
 import math
 import re
@@ -6,8 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 
-from layoutray.document.page import Page
+from layoutray.document.page import Page, Word
 
 _NUMBERED = re.compile(
     r"\b(?:page|seite|blatt|pagina|página|p\.|pg\.?)\s*:?\s*(\d{1,3})(?:\s*(?:of|von|de|/)\s*(\d{1,3}))?\b", re.I
@@ -26,12 +27,14 @@ class _Look:
         number, count: as printed: page `number` of `count`; 0 for what is not printed.
         running: words of the lines at the top and at the bottom.
         words: all of at least four letters.
+        height: median of all words, as a share of the page's width.
     """
 
     number: int
     count: int
     running: frozenset[str]
     words: frozenset[str]
+    height: float
 
 
 def evidence(pages: Sequence[Page]) -> list[dict[str, float]]:
@@ -52,15 +55,17 @@ def _compared(before: _Look, page: _Look, rarity: dict[str, float]) -> dict[str,
         "begins": float(page.number == 1),
         "ended": float(before.count > 0 and before.number == before.count),
         "running": running,
+        "height": min(abs(math.log(page.height / before.height)), 1.0),
         "similar": math.log(common / math.sqrt((own + 1) * (other + 1)) + 0.01),
     }
 
 
 def _look(page: Page) -> _Look:
-    lines: dict[int, list[str]] = defaultdict(list)
-    for word in sorted(page.words, key=lambda word: word.box.y0):
-        lines[word.line].append(word.text)
-    texts = [" ".join(words) for words in lines.values()]
+    lines: dict[int, list[Word]] = defaultdict(list)
+    for word in page.words:
+        lines[word.line].append(word)
+    from_top = sorted(lines.values(), key=lambda line: min(word.box.y0 for word in line))
+    texts = [" ".join(word.text for word in line) for line in from_top]
     edges = [*texts[:_EDGE_LINES], *texts[-_EDGE_LINES:]]
     found = [match for line in edges if (match := _NUMBERED.search(line) or _BARE.fullmatch(line))]
     number, count = found[-1].groups() if found else (0, 0)
@@ -69,6 +74,7 @@ def _look(page: Page) -> _Look:
         int(count or 0),
         frozenset(_compared_words(" ".join(edges))),
         frozenset(_compared_words(" ".join(texts))),
+        (median(word.box.y1 - word.box.y0 for word in page.words) * page.height + 1) / page.width,
     )
 
 

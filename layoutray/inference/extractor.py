@@ -1,7 +1,8 @@
 """A trained model that tags words: pages in, entities out."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -15,7 +16,7 @@ from layoutray.batching.collate import collate
 from layoutray.batching.examples import Example, unlabelled
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
-from layoutray.document.answers import Answer, Entity, FieldAnswer, PageAnswer
+from layoutray.document.answers import Answer, Entity, FieldAnswer, PageAnswer, Record
 from layoutray.document.field_type import FieldType
 from layoutray.document.form_answers import form_entities, left_to_model
 from layoutray.document.record_type import RecordType
@@ -260,25 +261,46 @@ def page_answers(
     model_id: str,
     model_version: str,
 ) -> list[Answer]:
-    """One answer per page, with the page's entities and the records that they form."""
+    """One answer per page, with the page's entities and the records that they form.
+
+    The pages of a document that are given together are read together. A record that goes on on the next page is in the
+    answers of both, with the same page number and row: each has the record's entities on its page.
+    """
     records = tagging.records
-    return [
-        Answer(
-            doc_id=page.doc_id,
-            source=page.source,
-            model_id=model_id,
-            model_version=model_version,
-            status="success",
-            entities=in_columns,
-            pages=(
-                PageAnswer(page_number=page.number, width=page.width, height=page.height, num_words=len(page.words)),
-            ),
-            records=find_records([page], [in_columns], records),
-            warnings=other_words(word_sources([page]), tagging.learnt),
-        )
-        for page, of_page in zip(pages, entities, strict=True)
-        for in_columns in with_columns([page], [of_page], records)
-    ]
+    documents: dict[str | int, list[int]] = defaultdict(list)
+    for place, page in enumerate(pages):
+        documents[page.doc_id or place].append(place)
+    answers: dict[int, Answer] = {}
+    for places in documents.values():
+        places.sort(key=lambda place: pages[place].number)
+        of_document = [pages[place] for place in places]
+        in_columns = with_columns(of_document, [entities[place] for place in places], records)
+        joined = find_records(of_document, in_columns, records)
+        for place, page, found in zip(places, of_document, in_columns, strict=True):
+            answers[place] = Answer(
+                doc_id=page.doc_id,
+                source=page.source,
+                model_id=model_id,
+                model_version=model_version,
+                status="success",
+                entities=found,
+                pages=(
+                    PageAnswer(
+                        page_number=page.number, width=page.width, height=page.height, num_words=len(page.words)
+                    ),
+                ),
+                records=tuple(_on_page(joined, page.number)),
+                warnings=other_words(word_sources([page]), tagging.learnt),
+            )
+    return [answers[place] for place in range(len(pages))]
+
+
+def _on_page(records: Iterable[Record], number: int) -> Iterator[Record]:
+    """The parts of records that are on a page."""
+    for record in records:
+        fields = tuple(one for one in record.fields if one.bounding_regions[0].page_number == number)
+        if fields:
+            yield replace(record, fields=fields)
 
 
 def entity_types(labels: Sequence[str]) -> tuple[str, ...]:

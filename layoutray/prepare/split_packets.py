@@ -13,12 +13,11 @@ from layoutray.document import Document, Page
 from layoutray.prepare.manifest import Manifest
 from layoutray.prepare.whole_documents import document_groups
 from layoutray.store import codec, shards, sources
-from layoutray.store.answer_set import AnswerSet
+from layoutray.store.answer_set import PACKETS, AnswerSet
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import ANSWERS
 from layoutray.tasks.packets import PacketDocument, SplitPacket, split
 
-PACKETS = "packets.jsonl"
 _NOT_IN_NAMES = re.compile(r"[^\w-]+")
 
 

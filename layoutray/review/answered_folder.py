@@ -10,7 +10,7 @@ from typing import Any
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.review.documents import AnsweredDocument
-from layoutray.review.values import predicted_values
+from layoutray.review.values import Prediction, packet_values, predicted_values
 from layoutray.store import shards, sources
 from layoutray.store.answer_set import AnswerSet
 from layoutray.store.data_set import DataSet
@@ -37,7 +37,7 @@ def answered_documents(answers: str, pages: str, ranking: str = "") -> Iterator[
         if not rows or not {"rank", "doc_id"} <= rows[0].keys():
             raise InputError(f"{ranking} has no columns rank and doc_id; give the review.csv of `layoutray select`")
         ranks = {row["doc_id"]: int(row["rank"]) for row in rows}
-    lines, fields = _lines(answers), _fields(answers)
+    lines, fields, packets = _lines(answers), _fields(answers), _packets(answers)
     pages_of: dict[str, list[Page]] = defaultdict(list)
     for page in DataSet(pages).read_pages():
         if page.doc_id in lines:
@@ -52,7 +52,7 @@ def answered_documents(answers: str, pages: str, ranking: str = "") -> Iterator[
             model_id=answered[0]["model_id"],
             model_version=answered[0]["model_version"],
             pages=tuple(sorted(unordered, key=lambda page: page.number)),
-            said=predicted_values(fields[doc_id], entities, records),
+            said=packets[doc_id] if doc_id in packets else predicted_values(fields[doc_id], entities, records),
             rank=ranks.get(doc_id),
         )
 
@@ -69,6 +69,13 @@ def _lines(folder: str) -> Mapping[str, list[dict[str, Any]]]:
     for answers in found.values():
         answers.sort(key=lambda answer: answer["pages"][0]["page_number"])
     return found
+
+
+def _packets(folder: str) -> Mapping[str, tuple[Prediction, ...]]:
+    """The documents of each packet that a model of pages has answered."""
+    uri = AnswerSet(folder).packets
+    lines = sources.read_bytes(uri).splitlines() if sources.exists(uri) else ()
+    return {packet["doc_id"]: packet_values(packet["documents"]) for packet in map(json.loads, lines)}
 
 
 def _fields(folder: str) -> Mapping[str, list[dict[str, Any]]]:

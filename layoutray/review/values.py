@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
+from layoutray.document.packets import PART, part_field
+
 State = Literal["open", "confirmed", "rejected", "removed"]
 WRONG: tuple[State, ...] = ("rejected", "removed")
 """States of values of which a person has said that what was answered is wrong."""
@@ -124,6 +126,24 @@ def predicted_values(
         loose = [entity for entity in entities if _place(entity["type"], entity) not in in_records]
         values += [_prediction(entity, entity["type"], tuple(entity["words"])) for entity in loose]
     return tuple(values)
+
+
+def packet_values(documents: Iterable[Mapping[str, Any]]) -> tuple[Prediction, ...]:
+    """The documents of a packet, in the structure of the public JSON, as values such as `4-6 invoice`."""
+    return tuple(
+        Prediction(
+            name=PART,
+            text=part_field(one["kind"], "-".join(str(page) for page in dict.fromkeys((pages[0], pages[-1])))).value,
+            value="",
+            confidence=one["confidence"],
+            accepted=False,
+            page=pages[0],
+            words=(),
+            polygons=(),
+        )
+        for one in documents
+        for pages in (one["pages"],)
+    )
 
 
 def first_values(said: Sequence[Prediction]) -> tuple[Value, ...]:

@@ -13,7 +13,7 @@ from layoutray.review.documents import AnsweredDocument
 from layoutray.review.promise import AnsweredBy, Promise, newest, promises
 from layoutray.review.sessions import Authenticator, Sessions, Visitor
 from layoutray.review.store import ReviewStore
-from layoutray.review.values import predicted_values
+from layoutray.review.values import packet_values, predicted_values
 from layoutray.serving.access.auth import Guard
 from layoutray.serving.answerer import DEFAULT, Answerer
 from layoutray.serving.routes import Routes
@@ -93,7 +93,12 @@ class _UploadAnswerer:
             raise ApiError(415, "unsupported_type", "the page takes files; send words to /v1/extract")
         plain = answered.response.model_dump()
         found = plain["document"]
-        said = predicted_values(found["fields"], found["entities"], found["records"])
+        packet = plain["packet"]
+        said = (
+            packet_values(packet["documents"])
+            if packet
+            else predicted_values(found["fields"], found["entities"], found["records"])
+        )
         return AnsweredDocument(
             doc_id=file.doc_id,
             source=file.source,

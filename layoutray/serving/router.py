@@ -1,6 +1,7 @@
 """Packets: what a model of pages has read is split into documents, each answered by the model of its kind."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,7 @@ from layoutray.serving.answer import DocumentAnswer
 from layoutray.serving.answerer import DEFAULT, Admit, Answerer, admit_all
 from layoutray.serving.model import ModelDescription, ModelState
 from layoutray.serving.submission import UploadedFile, WordPages
-from layoutray.tasks.packets import PacketDocument, label_probabilities, split
+from layoutray.tasks.packets import PacketDocument, split
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,10 @@ class Router:
         response = answered.response
         if not model.labels_pages or not isinstance(response, schema.ExtractResponse):
             return answered
-        found = await asyncio.to_thread(lambda: split(answered.pages, label_probabilities(response.document.entities)))
+        labels: dict[int, dict[str, float]] = defaultdict(dict)
+        for entity in response.document.entities:
+            labels[entity.bounding_regions[0].page_number][entity.type] = entity.confidence
+        found = await asyncio.to_thread(split, answered.pages, labels)
         pages = {page.number: page for page in answered.pages}
         parts = await asyncio.gather(*(self._part(one, pages, response.doc_id, owner) for one in found.documents))
         others = [schema.OtherPageResponse(page_number=number, role=role) for number, role in found.others.items()]

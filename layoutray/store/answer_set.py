@@ -11,6 +11,7 @@ from layoutray.document.answers import DocumentFields
 from layoutray.store import codec, job, shards, sources
 
 _MANIFEST = "answers.json"
+PACKETS = "packets.jsonl"
 _TABLES, _LINES, _FIELDS = "parquet", "jsonl", "fields"
 
 
@@ -25,6 +26,7 @@ class AnswerSet:
     | `jsonl/` | the same as lines of JSON, under the same names |
     | `fields/` | FIELDS shards; absent if the model finds no fields |
     | `answers.json` | counts; written last |
+    | `packets.jsonl` | the documents of each packet; written later, for a model of pages |
 
     Attributes:
         folder: local path or address in an object store.
@@ -43,6 +45,10 @@ class AnswerSet:
     @property
     def fields(self) -> str:
         return sources.join(self.folder, _FIELDS)
+
+    @property
+    def packets(self) -> str:
+        return sources.join(self.folder, PACKETS)
 
     def claim(self, values: Mapping[str, Any]) -> None:
         """Make the folder that of the job `values`. Raises InputError if another job owns it; see `store.job`."""

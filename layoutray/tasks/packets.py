@@ -2,16 +2,17 @@
 
 A document of pages a to b and kind k has the score
 
-    log p(B-k | a) - softplus(e_a) + sum over its further pages t of log p(I-k | t) - softplus(-e_t),
+    log p(k | a, B) - softplus(e_a) + sum over its further pages t of log p(k | t, I) - softplus(-e_t),
 
-where e_t is the log-odds that page t goes on with the document before it, a weighted sum of `document.page_pairs`. The
-best packet is found by dynamic programming. Confidences are exact: shares of the weight of all packets that are
-possible. Blank pages and separator sheets are told by their words alone, and are in no sequence.
+where p(k | t, B) is the probability of kind k on a page that begins a document, and e_t the log-odds that page t goes
+on with the document before it: a weighted sum of `document.page_pairs` and of log p(I | t) / p(B | t). The best packet
+is found by dynamic programming. Confidences are exact: shares of the weight of all packets that are possible. Blank
+pages and separator sheets are told by their words alone, and are in no sequence.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +22,11 @@ from layoutray.document import Page
 from layoutray.document.packets import is_separator
 from layoutray.document.page_pairs import evidence
 
-_WEIGHTS = {"follows": 5.5, "begins": -1.5, "ended": -2.0, "running": 6.0, "similar": 2.5}
-_BIAS = 6.0
-"""Fitted by logistic regression to packets of 60 documents of each kind of docs/results/packets.md, and rounded."""
-_MISPLACED, _LEAST = 0.003, 1e-6
+_WEIGHTS = {"follows": 3.6, "begins": -0.4, "ended": -2.3, "running": 5.0, "height": -8.0, "similar": 1.7}
+_LABEL_WEIGHT, _BIAS = 1.1, 5.0
+"""Fitted by logistic regression to packets of 60 documents of each kind of docs/results/packets.md, each labelled by
+models of 10 or 40 of the others, and rounded."""
+_MISPLACED, _LEAST = 3e-3, 1e-5
 """Least share of labels with the right kind and the wrong position, and least probability of a label."""
 _NEVER = -1e4
 """Log-odds that a page after a separator sheet goes on with the document before the sheet."""
@@ -81,15 +83,16 @@ def split(pages: Sequence[Page], labels: Mapping[int, Mapping[str, float]]) -> S
             written.append(page)
     if not written:
         return SplitPacket((), others)
-    found = evidence(written)
-    odds = [_BIAS + sum(_WEIGHTS[name] * value for name, value in one.items()) for one in found]
-    goes_on = np.array([_NEVER, *odds])
-    goes_on[sorted(after_separator - {len(written)})] = _NEVER
     kinds = sorted({label[2:] for label in labels[written[0].number]})
-    probabilities = np.array(
-        [[[labels[page.number][f"{p}-{kind}"] for kind in kinds] for page in written] for p in "BI"]
+    begin, further = (
+        np.array([[labels[page.number][f"{prefix}-{kind}"] for kind in kinds] for page in written]) for prefix in "BI"
     )
-    begin, further = np.log((1 - _MISPLACED) * probabilities + _MISPLACED * probabilities[::-1] + _LEAST)
+    positions = [np.log(of_kinds.sum(1) + _MISPLACED) for of_kinds in (begin, further)]
+    goes_on = _LABEL_WEIGHT * (positions[1] - positions[0]) + _BIAS
+    goes_on[1:] += [sum(_WEIGHTS[name] * value for name, value in one.items()) for one in evidence(written)]
+    goes_on[sorted({0, *after_separator} - {len(written)})] = _NEVER
+    begin, further = (one + _MISPLACED * other + _LEAST for one, other in ((begin, further), (further, begin)))
+    begin, further = (np.log(one / one.sum(1, keepdims=True)) for one in (begin, further))
     begin -= np.logaddexp(0, goes_on)[:, None]
     further -= np.logaddexp(0, -goes_on)[:, None]
     documents = (
@@ -102,30 +105,6 @@ def split(pages: Sequence[Page], labels: Mapping[int, Mapping[str, float]]) -> S
         for first, end, kind, confidence, begins in best_documents(begin, further)
     )
     return SplitPacket(tuple(documents), others)
-
-
-class PageLabel(Protocol):
-    """A label with its probability, as task page_labels answers it."""
-
-    @property
-    def type(self) -> str: ...
-    @property
-    def confidence(self) -> float: ...
-    @property
-    def bounding_regions(self) -> Sequence["_OnPage"]: ...
-
-
-class _OnPage(Protocol):
-    @property
-    def page_number(self) -> int: ...
-
-
-def label_probabilities(entities: Iterable[PageLabel]) -> dict[int, dict[str, float]]:
-    """The probabilities of the labels of each page by its number, from the answers of a model of pages."""
-    labels: dict[int, dict[str, float]] = {}
-    for entity in entities:
-        labels.setdefault(entity.bounding_regions[0].page_number, {})[entity.type] = entity.confidence
-    return labels
 
 
 def _best(begin: Scores, further: Scores) -> list[tuple[int, int, int]]:

@@ -1,8 +1,9 @@
 """Label pages: the kind of their document, and whether a page begins it, as IOB2 tags of whole pages.
 
-The model reads the first and the last words of a page, as one window, and labels it from the mean of the window's
-states. `layoutray.tasks.packets` joins the labels of all pages of a packet to documents. The truth is the fields `part`
-of documents (`layoutray.document.packets`). Pages without words have no window and no label.
+The model reads the first and the last words of a page, as one window, and labels it by logistic regression on the
+states of an encoder that is not trained. `layoutray.tasks.packets` joins the labels of all pages of a packet to
+documents. The truth is the fields `part` of documents (`layoutray.document.packets`). Pages without words have no
+window and no label.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Float
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -26,6 +28,11 @@ from layoutray.tensors import Batch, Encoded, Encoder
 
 _FIRST, _LAST = 110, 50
 """Words of a page that are read: titles and page numbers are among them. More cost time and gain nothing."""
+_AVERAGED = 128
+"""Tokens at each end of a window whose states are averaged."""
+_WEIGHT_PENALTY, _BIAS_PENALTY = 50.0, 0.01
+"""Of the squares, beside the summed loss. That of the bias only keeps labels without examples finite."""
+_LEAST_SPREAD = 0.01
 _WHOLE = Box(0.0, 0.0, 1.0, 1.0)
 
 
@@ -54,7 +61,7 @@ class PageLabelling(WordLabelling):
         return [*tags[:1], *[UNKNOWN] * len(tags[1:])] if any(tags) else tags
 
     def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
-        return PageHead(encoder.width, num_labels, dropout)
+        return PageHead(encoder.width, num_labels)
 
     def observe(self, model: TaskModel, batch: Batch, examples: Sequence[Example]) -> list[WindowLabels]:
         _, logits = model.scores(batch)
@@ -115,27 +122,54 @@ def _entity(page: Page, label: str | None, confidence: float) -> Entity:
 
 
 class PageHead(nn.Module):
-    """Dropout and one linear layer on the mean of a window's states; every token has the scores of its window."""
+    """One linear layer on what `features` takes of a window's states; every token has the scores of its window."""
 
-    def __init__(self, width: int, num_labels: int, dropout: float) -> None:
+    def __init__(self, width: int, num_labels: int) -> None:
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
-        self.classifier = nn.Linear(width, num_labels)
+        self.classifier = nn.Linear(4 * width, num_labels)
 
     def forward(self, encoded: Encoded) -> Float[Tensor, "batch kept labels"]:
-        return self._of_windows(encoded)[:, None].expand(-1, encoded.states.shape[1], -1)
+        return self.classifier(self.features(encoded))[:, None].expand(-1, encoded.states.shape[1], -1)
 
-    def loss(self, encoded: Encoded, batch: Batch) -> Float[Tensor, ""]:
-        assert batch.labels is not None, "a loss needs a batch with labels"
-        targets = batch.labels.amax(1)  # of a window all tokens but one are ignored
-        return functional.cross_entropy(
-            self._of_windows(encoded).float(), targets, ignore_index=IGNORED, reduction="sum"
+    def features(self, encoded: Encoded) -> Float[Tensor, "batch features"]:
+        """The first state, the means of the first and of the last states of each window, and the maximum of all."""
+        place, real = encoded.mask.cumsum(1) - 1, encoded.mask
+        near = place < _AVERAGED, place >= real.sum(1, keepdim=True) - _AVERAGED
+        means = [
+            encoded.states.masked_fill(~(real & side)[..., None], 0.0).sum(1) / (real & side).sum(1, keepdim=True)
+            for side in near
+        ]
+        most = encoded.states.masked_fill(~real[..., None], -torch.inf).amax(1)
+        return torch.cat([encoded.states[:, 0], *means, most], -1)
+
+    def targets(self, batch: Batch) -> Int[Tensor, " batch"]:
+        """See `layoutray.tasks.model.FittedHead`. Of a window, all tokens but one are ignored."""
+        assert batch.labels is not None, "fitting needs a batch with labels"
+        return batch.labels.amax(1)
+
+    def fit(self, features: Float[Tensor, "examples features"], targets: Int[Tensor, " examples"]) -> float:
+        """See `layoutray.tasks.model.FittedHead`. Weights are those of standardised features."""
+        inputs = features.double()
+        mean, spread = inputs.mean(0), inputs.std(0, correction=0) + _LEAST_SPREAD
+        inputs = (inputs - mean) / spread
+        weight, bias = (
+            torch.zeros(one.shape, dtype=torch.double, requires_grad=True) for one in self.classifier.parameters()
         )
+        optimizer = torch.optim.LBFGS([weight, bias], max_iter=500, line_search_fn="strong_wolfe")
 
-    def _of_windows(self, encoded: Encoded) -> Float[Tensor, "batch labels"]:
-        real = encoded.mask[..., None]
-        mean = encoded.states.masked_fill(~real, 0.0).sum(1) / real.sum(1)
-        return self.classifier(self.dropout(mean))
+        def loss() -> Tensor:
+            optimizer.zero_grad()
+            penalty = _WEIGHT_PENALTY * weight.square().sum() + _BIAS_PENALTY * bias.square().sum()
+            total = functional.cross_entropy(inputs @ weight.T + bias, targets) + penalty / len(targets)
+            total.backward()
+            return total
+
+        with torch.enable_grad():
+            optimizer.step(loss)
+        with torch.no_grad():
+            self.classifier.weight.copy_(weight / spread)
+            self.classifier.bias.copy_(bias - weight @ (mean / spread))
+            return float(functional.cross_entropy(inputs @ weight.T + bias, targets))
 
 
 TASK: type[LabelsPages] = PageLabelling

@@ -14,10 +14,12 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from layoutray import checkpoint, devices
+from layoutray.batching.collate import IGNORED
 from layoutray.errors import TrainingError
 from layoutray.nn.dropout import use_fast_dropout
 from layoutray.recipe.train_section import TrainRecipe
 from layoutray.tasks import TagsWords, Task, TaskModel
+from layoutray.tasks.model import FittedHead
 from layoutray.tensors import Scheduled
 from layoutray.training import resume
 from layoutray.training.feed import Feed, MicroBatch
@@ -142,6 +144,8 @@ class Loop:
             self._kept = replace(self.progress)
         if self.world.leads:
             self.reporter.start(self.progress.step, self.settings.steps)
+        if isinstance(head := self.model.head, FittedHead) and self.progress.step < self.settings.steps:
+            self._fit(head)
         self._evaluate_if_due(keep_best)  # the state may have been saved before its evaluation
         with contextlib.closing(self._batches()) as batches:
             patience = self.settings.patience or math.inf
@@ -156,6 +160,28 @@ class Loop:
             name = self.learner.task.objective[0]
             raise TrainingError(f"dev.{name} was not finite in any evaluation, so no checkpoint was kept; {_DIVERGED}")
         return self.progress
+
+    def _fit(self, head: FittedHead) -> None:
+        """Fit the head to the states of all training examples, in place of all steps. Workers share the examples."""
+        found: list[tuple[Tensor, Tensor]] = []
+        self.model.eval()
+        with torch.no_grad():
+            for part in self.feeds.train.evaluation(self.world.rank, self.world.size):
+                batch = part.batch.to(self.world.device)
+                targets = head.targets(batch)
+                features = head.features(self.model.encoded(batch)).float()
+                found.append((features[targets != IGNORED].cpu(), targets[targets != IGNORED].cpu()))
+        gathered = self.world.gather(found)
+
+        def fitted() -> tuple[float, dict[str, Tensor]]:
+            features, targets = (torch.cat(parts) for parts in zip(*gathered, strict=True))
+            loss = head.fit(features, targets)
+            return loss, {name: tensor.cpu() for name, tensor in self.model.head.state_dict().items()}
+
+        loss, weights = self.world.from_leader(fitted)
+        self.model.head.load_state_dict(weights)
+        self.progress.step = self.settings.steps
+        self._report({"loss": loss})
 
     def _batches(self) -> Generator[list[MicroBatch]]:
         """This worker's micro-batches of each step that is left."""

@@ -15,7 +15,7 @@ from layoutray.inference.extractor import Extractor
 from layoutray.serving.limits import Limits
 from layoutray.serving.settings import ServeSettings
 from layoutray.serving.submission import word_pages
-from layoutray.tasks.packets import label_probabilities, split
+from layoutray.tasks.packets import split
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.running_endpoint import as_request, rendered
 from tests.serving.in_process import application
@@ -62,7 +62,11 @@ def test_each_document_is_answered_by_the_model_of_its_kind(client: TestClient, 
     assert (answer["document"]["entities"], answer["document"]["fields"]) == ([], [])
 
     sent = word_pages(httpx.Request("POST", "http://x", json=body).read(), Limits()).pages
-    labels = label_probabilities(one for page in Extractor.load(settings.checkpoint).extract(sent) for one in page)
+    labels = {
+        page.number: {one.type: one.confidence for one in found}
+        for page, found in zip(sent, Extractor.load(settings.checkpoint).extract(sent), strict=True)
+        if found
+    }
     expected = split(sent, labels).documents
     bills = Extractor.load(settings.models["bills"])
     assert [(one["kind"], tuple(one["pages"])) for one in packet["documents"]] == [

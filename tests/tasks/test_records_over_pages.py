@@ -10,6 +10,7 @@ from layoutray.document import Page
 from layoutray.document.answers import Entity, Record, RecordSum
 from layoutray.document.record_type import RecordType
 from layoutray.errors import InputError
+from layoutray.inference.extractor import page_answers
 from layoutray.synthetic.render import Draw, document, long_invoice
 from layoutray.tasks.records import find_records, record_sums, true_records
 from tests.synthetic.test_items import read_back
@@ -51,6 +52,15 @@ def test_a_record_that_begins_on_a_page_may_end_on_the_next_one() -> None:
     records, _ = answered(begun, rest)
     assert shown(records) == ["tea|4.00", "milk|1.00", "rusk|2.00"]
     assert [(one.page_number, one.row) for one in records] == [(1, 1), (1, 2), (2, 3)]
+
+
+def test_answers_of_pages_have_the_parts_of_a_record_that_goes_on_under_the_same_row() -> None:
+    rest: list[Cell] = [("price", "1.00", 500, 50), ("name", "rusk", 0, 110), ("price", "2.00", 500, 110)]
+    first, second = page([("name", "milk", 0, 110)]), page(rest)
+    pages = [replace(second, number=2), replace(second, number=1, doc_id="b"), replace(first, number=1)]
+    found = page_answers(pages, [entities(one) for one in pages], {"items": KIND}, "m", "1")
+    rows = [[(one.page_number, one.row, *shown([one])) for one in answer.records] for answer in found]
+    assert rows == [[(1, 1, "1.00"), (2, 2, "rusk|2.00")], [(1, 1, "rusk|1.00|2.00")], [(1, 1, "milk")]]
 
 
 def test_an_amount_of_a_record_that_ends_on_a_further_page_is_not_below_it() -> None:

@@ -6,6 +6,7 @@ import { resolve } from "./conflict.js";
 import { announce, button, element, quoted } from "./elements.js";
 import { showHistory } from "./history.js";
 import { commandOf, showKeys } from "./keys.js";
+import { nextKind, toggleBoundary } from "./packet.js";
 import { Pages } from "./pages.js";
 import { Panel } from "./panel.js";
 import { letDrag } from "./panning.js";
@@ -107,6 +108,8 @@ class DocumentView {
       redo: () => review.redo(),
       "focus-adder": () => panel.root.querySelector(".adder input").focus(),
       "focus-record-adder": () => panel.root.querySelector(".of-records input").focus(),
+      boundary: () => this.#focusPart(toggleBoundary(review, pages.inView)),
+      kind: () => this.#focusPart(nextKind(review, pages.inView)),
       "page-down": () => pages.step(1),
       "page-up": () => pages.step(-1),
       "zoom-in": () => pages.zoomIn(),
@@ -164,6 +167,10 @@ class DocumentView {
       this.side.querySelector(".finish").focus();
       announce("No value needs a look. Enter finishes the document.");
     }
+  }
+
+  #focusPart(id) {
+    if (id) this.panel.focus(id);
   }
 
   /** Take over what another model has stated. */

@@ -2,6 +2,7 @@
 
 import { drawing, element } from "./elements.js";
 import { get } from "./api.js";
+import { partsOf } from "./packet.js";
 import { corners, polygonsOf } from "./shapes.js";
 
 const WIDTHS = [160, 320, 480, 640, 960, 1280, 1920, 2560];
@@ -25,6 +26,7 @@ export class Pages extends EventTarget {
       rootMargin: NEAR,
     });
     for (const size of document.pages) this.#addPage(size);
+    this.draw();
     review.addEventListener("change", () => this.draw());
     for (const name of ["pointerover", "pointerout", "click"])
       this.scroller.addEventListener(name, (event) => this.#point(event));
@@ -102,6 +104,8 @@ export class Pages extends EventTarget {
 
   /** Draw the values of the pages that are in view. */
   draw() {
+    const first = new Set(partsOf(this.review).map((part) => part.first));
+    for (const { svg, page } of this.#views.values()) svg.classList.toggle("begins", first.has(page));
     for (const view of this.#views.values()) if (view.shown) this.#drawValues(view);
   }
 

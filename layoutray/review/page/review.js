@@ -59,6 +59,11 @@ export class Review extends EventTarget {
     this.#change(this.values.map((value) => (value.id === id ? { ...value, state: "confirmed", ...parts } : value)));
   }
 
+  /** Put other values in the place of some, by their ids, in one step. */
+  replace(others) {
+    this.#change(this.values.flatMap((value) => others[value.id] ?? [value]));
+  }
+
   confirm(id) {
     if (this.value(id).state !== "confirmed") this.set(id, {});
   }
