@@ -17,7 +17,7 @@ from layoutray.synthetic.forms import form
 from layoutray.synthetic.marks import marked_form
 from layoutray.synthetic.render import bill
 
-_DRAWN = ((marked_form, 0.8), (bill, 0.1), (form, 0.1))
+_DRAWN = ((marked_form, 0.6), (bill, 0.2), (form, 0.2))
 """Kinds of pages and their shares."""
 _SAME, _OTHER = 0.55, 0.45
 """A shape is a mark with which it shares this much, and none if it shares less than that with all."""
@@ -79,7 +79,7 @@ def train(shapes: Shapes, steps: int, seed: int, out: Path, say: Callable[[str],
         schedule.step()
         if step % 500 == 499:
             say(f"step {step + 1}: loss {loss.item():.3f}")
-    # Layers as `layoutray.ocr.marks` reads them: kernels as (channels · rows · columns, out), the last layer as (rows · columns · channels, 3).
+    # As `layoutray.ocr.marks` reads them: kernels (channels · rows · columns, out), then (rows · columns · channels, 3).
     weights = [one.weight.detach().permute(1, 2, 3, 0).flatten(0, 2) for one in convolutions]
     linear = network[-1]
     side = marks.PATCH // 8

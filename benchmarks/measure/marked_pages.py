@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from layoutray.document import Word
 from layoutray.document.mark import OFF, ON
 from layoutray.synthetic.marks import Point, Sheet, draw
-from layoutray.synthetic.render import Draw, document
+from layoutray.synthetic.render import Draw, Drawn, document
 
 Sides = NDArray[np.float64]
 """x0, y0, x1, y1 in pixels, (boxes, 4)."""
@@ -45,6 +45,10 @@ class Score:
     def f1(self) -> float:
         """Percent. A mark is right if it has the right place and the right state."""
         return 200 * self.right / max(self.true + self.found, 1)
+
+    @property
+    def f1_of_places(self) -> float:
+        return 200 * self.placed / max(self.true + self.found, 1)
 
     def __add__(self, other: "Score") -> "Score":
         return Score(
@@ -85,7 +89,7 @@ def score(page: MarkedPage, found: Sequence[Word]) -> Score:
         true, other = (int(number) for number in np.unravel_index(shared.argmax(), shared.shape))
         shared[true] = shared[:, other] = 0
         placed += 1
-        right += (found[other].text == ON) == page.on[true]
+        right += (found[other].text == ON) == bool(page.on[true])
     return Score(len(page.sides), len(found), placed, right)
 
 
@@ -98,7 +102,7 @@ def overlaps(one: Sides, other: Sides) -> NDArray[np.float64]:
     return shared / (areas[0][:, None] + areas[1] - shared)
 
 
-def unseen_form(random: Random) -> tuple:
+def unseen_form(random: Random) -> Drawn:
     """A form whose boxes and marks are drawn in other ways than those the network has learned from."""
     return draw(random, (_sign,), (_stroke_down, _star, _double_tick))
 

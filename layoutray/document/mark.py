@@ -1,13 +1,12 @@
 """Marks of forms: check boxes and radio buttons, which are words of a page, and the labels beside them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from rapidfuzz import fuzz
 
 from layoutray.document.answers import Entity, reading_confidence, regions_of
 from layoutray.document.field_type import FieldType
-from layoutray.document.normal_form import normal_form
 from layoutray.document.page import Page
 
 ON, OFF = "☑", "☐"
@@ -42,15 +41,20 @@ class Marks:
         Args:
             text: that the mark may have.
         """
-        wanted, likeness = _plain(label), dict[int, float]()
+        wanted, found = _plain(label), list[tuple[float, int, int, list[int]]]()
         for number in self.numbers:
             if self._page.words[number].text in text:
                 for side in self._beside(number):
-                    printed = _plain(" ".join(self._page.words[one].text for one in side if not self._is_mark(one)))
+                    words = sorted(one for one in side if not self._is_mark(one))
+                    printed = _plain(" ".join(self._page.words[one].text for one in words))
                     if fuzz.token_set_ratio(wanted, printed) >= _LEAST_ALIKE:
-                        likeness[number] = max(likeness.get(number, 0.0), fuzz.ratio(wanted, printed) / 100)
-        best = [number for number, like in likeness.items() if like == max(likeness.values())]
-        return (best[0], likeness[best[0]]) if len(best) == 1 else None
+                        found.append((fuzz.ratio(wanted, printed) / 100, -round(self._gap(*side[:2])), number, words))
+        if not found:
+            return None
+        # A label between two marks is that of the nearer one, or else of the first.
+        like, _, number, words = max(found, key=lambda one: one[:2])
+        is_only = all(other[0] < like or other[3] == words for other in found)
+        return (number, like) if is_only else None
 
     def _is_mark(self, number: int) -> bool:
         return self._page.words[number].text in (ON, OFF)
@@ -80,20 +84,13 @@ class Marks:
         return max(other.x0 - one.x1, one.x0 - other.x1) * self._page.width
 
 
-def labelled_marks(page: Page, schema: Mapping[str, FieldType], found: Iterable[Entity]) -> Iterator[Entity]:
-    """The marks that have the description, or else the name, of a field of type `mark` as their label.
-
-    Args:
-        found: entities of the page; those of fields that have a value among them are not searched.
-    """
+def labelled_marks(page: Page, schema: Mapping[str, FieldType]) -> Iterator[Entity]:
+    """The marks that have the description, or else the name, of a field of type `mark` as their label."""
     wanted = {name: kind.description or name for name, kind in schema.items() if kind.type == "mark"}
-    known = {
-        entity.type for entity in found if entity.type in wanted and normal_form(entity.content, schema[entity.type])
-    }
-    marks = Marks(page) if wanted.keys() - known else None
-    for name in wanted if marks else ():
-        if marks and name not in known and (labelled := marks.labelled(wanted[name])):
-            yield mark_entity(page, name, *labelled)
+    marks = Marks(page) if wanted else None
+    for name, label in wanted.items():
+        if marks and (found := marks.labelled(label)):
+            yield mark_entity(page, name, *found)
 
 
 def mark_entity(page: Page, name: str, number: int, confidence: float) -> Entity:

@@ -105,8 +105,6 @@ class Tagging:
     ) -> list[tuple[Entity, ...]]:
         """Entities of each page: those of its form fields, those that the model has found, and marks by their labels.
 
-        A mark is found by its label if the model has found none for its field.
-
         Args:
             windows: of each page.
             probabilities: label probabilities (length, labels) of each window; those of all pages in one sequence.
@@ -116,7 +114,7 @@ class Tagging:
         for page, of_page in zip(pages, windows, strict=True):
             left = self._left_to_model(page)
             read = self.task.answer(left, [(window, next(following)) for window in of_page], self.labels)
-            found.append((*form_entities(page, self.fields), *read, *labelled_marks(left, self.fields, read)))
+            found.append((*form_entities(page, self.fields), *read, *labelled_marks(left, self.fields)))
         return found
 
     def _left_to_model(self, page: Page) -> Page:

@@ -31,9 +31,11 @@ _STROKE = 7
 """Pixels; thinner strokes that leave a shape are removed."""
 _FULL = 0.62
 """Least share of its sides that a closed outline encloses; a circle has 0.79."""
+_BESIDE, _BESIDE_OPEN = 0.2, 0.1
+"""Most ink beside a closed outline, and beside any other shape. A letter has more: that of its word."""
 _INK = ((200, 1), (225, 3))
 """Least light of paper, of 255, and widths of gaps in outlines that are closed; faint outlines need both."""
-_CERTAIN = 0.6
+_CERTAIN = 0.9
 """Least probability of a mark."""
 _AT_ONCE = 256
 """Shapes of one pass of the network."""
@@ -84,7 +86,7 @@ def among(words: Sequence[Word], marks: Sequence[Word]) -> tuple[Word, ...]:
             continue
         gaps = np.maximum(others[near, 0] - mark.box.x1, mark.box.x0 - others[near, 2])
         nearest = int(near[gaps.argmin()])
-        place = nearest + (mark.box.x0 > others[nearest, 0])
+        place = nearest + (mark.box.x0 + mark.box.x1 > others[nearest, 0] + others[nearest, 2])
         before.setdefault(place, []).append(replace(mark, line=printed[nearest].line, block=printed[nearest].block))
     return tuple(
         word for number in range(len(printed) + 1) for word in (*before.get(number, ()), *printed[number : number + 1])
@@ -126,23 +128,24 @@ def shapes(grey: Grey) -> Sides:
 
 
 def _shapes_of_ink(grey: Grey, level: int, gap: int) -> tuple[Sides, Sides]:
-    """Closed outlines or what they enclose, and shapes with nothing to their left and right."""
+    """Closed outlines, and shapes with nothing to their left and right."""
     ink = cv2.morphologyEx(cv2.compare(grey, level, cv2.CMP_LT), cv2.MORPH_CLOSE, np.ones((gap, gap), np.uint8))
     contours, hierarchy = cv2.findContours(ink, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
     parents = hierarchy[0, :, 3].tolist() if contours else []
     outer = [contour for contour, parent in zip(contours, parents, strict=True) if parent < 0]
-    holes = [contour for contour, parent in zip(contours, parents, strict=True) if parent >= 0]
     sides = _bounds(outer)
     solid = np.zeros_like(ink)
     for number in np.flatnonzero(_is_between(sides, 2 * _HIGHEST, 0.0, np.inf)).tolist():
         cv2.drawContours(solid, outer, number, 255, -1)
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (_STROKE, _STROKE))
     solid = cv2.morphologyEx(solid, cv2.MORPH_OPEN, disc)
-    closed = [*cv2.findContours(solid, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0], *holes]
+    closed, _ = cv2.findContours(solid, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
     inner = _bounds(closed)
     full = np.array([cv2.contourArea(one) for one in closed]) >= _FULL * (inner[:, 2] - 1) * (inner[:, 3] - 1)
+    inner = inner[full & _is_between(inner, _HIGHEST, _NARROWEST, _WIDEST)]
     whole = sides[_is_between(sides, _HIGHEST, _NARROWEST, _WIDEST_ALONE)]
-    return inner[full & _is_between(inner, _HIGHEST, _NARROWEST, _WIDEST)], whole[_stand_alone(ink, whole)]
+    total = cv2.integral(ink // 255)
+    return inner[_ink_beside(total, inner, 0.25) <= _BESIDE], whole[_ink_beside(total, whole, 0.4) <= _BESIDE_OPEN]
 
 
 def _bounds(contours: Sequence[NDArray[np.int32]]) -> Sides:
@@ -155,17 +158,22 @@ def _is_between(sides: Sides, highest: int, narrowest: float, widest: float) -> 
     return low & (width >= narrowest * height) & (width <= widest * height)
 
 
-def _stand_alone(ink: Grey, sides: Sides) -> NDArray[np.bool_]:
-    """Whether there is little ink to the left and right of shapes."""
+def _ink_beside(total: NDArray[np.int32], sides: Sides, far: float) -> NDArray[np.float64]:
+    """The share of ink in the strip to the left or to the right of shapes, whichever is larger.
+
+    Args:
+        total: integral of the ink.
+        far: width of a strip as a share of the height.
+    """
     x, y, width, height = sides.T
-    far = (0.4 * height).astype(np.int64)
-    total = cv2.integral(ink // 255)
+    wide = np.maximum((far * height).astype(np.int64), 2)
+    left, right = np.maximum(x - 1, 0), np.minimum(x + width + 1, total.shape[1] - 1)
 
-    def between(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
-        return total[y + height, right] - total[y + height, left] - total[y, right] + total[y, left]
+    def ink(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
+        return total[y + height, end] - total[y + height, start] - total[y, end] + total[y, start]
 
-    beside = between(np.maximum(x - far, 0), x) + between(x + width, np.minimum(x + width + far, ink.shape[1]))
-    return np.asarray(beside <= 0.1 * far * height, np.bool_)
+    before, behind = ink(np.maximum(left - wide, 0), left), ink(right, np.minimum(right + wide, total.shape[1] - 1))
+    return np.maximum(before, behind) / (wide * height)
 
 
 def patches(grey: Grey, sides: Sides) -> Grey:

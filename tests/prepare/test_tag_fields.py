@@ -182,3 +182,22 @@ def test_values_of_a_field_that_a_person_chose_do_not_contradict_each_other() ->
     reviewed = replace(one, words=words, provenance=replace(ANNOTATED, words=REVIEWED))
     fields = (Field("total", "12.00"), Field("total", "7.50"))
     assert tag_fields([reviewed], fields, {"total": AMOUNT}).contradictory == ()
+
+
+def test_a_mark_is_tagged_by_its_tag_or_its_label_not_by_its_state() -> None:
+    kind = FieldType(type="mark")
+    places = {"☑": 0, "Smoker": 1, "☐": 6, "Married": 7, "☑2": 10, "Urgent": 11}
+    words = [
+        Word(text=text.removesuffix("2"), box=Box(0.05 * at, 0.1, 0.05 * at + 0.03, 0.2), tag="O")
+        for text, at in places.items()
+    ]
+    one = replace(page(""), words=tuple(words))
+    values = [Field("smoker", "on"), Field("Married", "off"), Field("urgent", "off")]
+    schema = {field.name: kind for field in values}
+    tagged = tag_fields([one], values, schema)
+    assert [word.tag for word in tagged.pages[0].words] == ["B-smoker", "O", "B-Married", "O", "?", "O"]
+    assert tagged.missing == (values[2],)
+    words[4] = replace(words[4], tag="B-urgent")
+    tagged = tag_fields([replace(one, words=tuple(words))], values, schema)
+    assert [word.tag for word in tagged.pages[0].words] == ["B-smoker", "O", "B-Married", "O", "B-urgent", "O"]
+    assert not tagged.missing
