@@ -46,15 +46,16 @@ def shapes_of(seed: str, pages: int) -> Shapes:
 
 
 def _worse(picture: NDArray[np.uint8], random: Random) -> NDArray[np.uint8]:
-    """Three in ten pages with fewer pixels, most of them black or white; three in twenty from a strong compression."""
+    """Two in five pages with fewer pixels, most of them black or white; three in twenty from a strong compression."""
     kind = random.random()
-    if kind < 0.3:
+    if kind < 0.4:
         small = 1000 / max(picture.shape) * random.uniform(0.9, 1.5)
-        picture = cv2.resize(picture, None, fx=min(small, 1), fy=min(small, 1), interpolation=cv2.INTER_AREA)
+        fewer = cv2.resize(picture, None, fx=min(small, 1), fy=min(small, 1), interpolation=cv2.INTER_AREA)
+        picture = np.asarray(fewer, np.uint8)
         noise = np.random.default_rng(random.getrandbits(32)).normal(0, random.uniform(0, 25), picture.shape)
         black = random.uniform(110, 215)
         picture = np.where(picture + noise < black, 0, 255).astype(np.uint8) if random.random() < 0.7 else picture
-    elif kind < 0.45:
+    elif kind < 0.55:
         _, held = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, random.randint(25, 60)])
         picture = np.asarray(cv2.imdecode(held, cv2.IMREAD_GRAYSCALE), np.uint8)
     return picture
@@ -67,27 +68,27 @@ def train(shapes: Shapes, steps: int, seed: int, out: Path, say: Callable[[str],
     last = (marks.PATCH // 8) ** 2 * 32
     convolutions = [nn.Conv2d(before, after, 3, 2, 1) for before, after in ((1, 12), (12, 24), (24, 32))]
     layers = [layer for convolution in convolutions for layer in (convolution, nn.ReLU())]
-    network = nn.Sequential(*layers, nn.Flatten(), nn.Linear(last, 3))
+    linear = nn.Linear(last, 3)
+    network = nn.Sequential(*layers, nn.Flatten(), linear)
     optimizer = torch.optim.AdamW(network.parameters(), weight_decay=0.02)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=steps)
     for step in range(steps):
         chosen = torch.randint(len(seen), (_BATCH,))
-        loss = functional.cross_entropy(network(_varied(seen[chosen])), classes[chosen], label_smoothing=0.02)
+        loss = functional.cross_entropy(network(_varied(seen[chosen])), classes[chosen])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         schedule.step()
         if step % 500 == 499:
             say(f"step {step + 1}: loss {loss.item():.3f}")
-    # As `layoutray.ocr.marks` reads them: kernels (channels · rows · columns, out), then (rows · columns · channels, 3).
+    # As `layoutray.ocr.marks` reads them: kernels (channels · rows · columns, out); (rows · columns · channels, 3).
     weights = [one.weight.detach().permute(1, 2, 3, 0).flatten(0, 2) for one in convolutions]
-    linear = network[-1]
     side = marks.PATCH // 8
     weights.append(linear.weight.detach().unflatten(1, (32, side, side)).permute(2, 3, 1, 0).flatten(0, 2))
-    biases = [one.bias.detach() for one in (*convolutions, linear)]
+    biases = [one.bias.detach() for one in (*convolutions, linear) if one.bias is not None]
     arrays = {f"weight{number}": one.numpy().astype(np.float16) for number, one in enumerate(weights)}
     arrays |= {f"bias{number}": one.numpy().astype(np.float16) for number, one in enumerate(biases)}
-    np.savez_compressed(out, **arrays)
+    np.savez_compressed(out, allow_pickle=False, **arrays)
 
 
 def _varied(seen: torch.Tensor) -> torch.Tensor:

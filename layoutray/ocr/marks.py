@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -27,6 +28,7 @@ _LOWEST, _HIGHEST = 10, 64
 """Pixels of a shape in that picture."""
 _NARROWEST, _WIDEST, _WIDEST_ALONE = 0.7, 7.0, 2.6
 """Widths of shapes as a share of their height; of those that have no closed outline."""
+_WIDER_THAN_A_CIRCLE = 1.4
 _STROKE = 7
 """Pixels; thinner strokes that leave a shape are removed."""
 _FULL = 0.62
@@ -37,6 +39,7 @@ _INK = ((200, 1), (225, 3))
 """Least light of paper, of 255, and widths of gaps in outlines that are closed; faint outlines need both."""
 _CERTAIN = 0.9
 """Least probability of a mark."""
+_LETTERS_OF_WORD = 3
 _AT_ONCE = 256
 """Shapes of one pass of the network."""
 
@@ -69,8 +72,10 @@ def find(picture: NDArray[np.uint8]) -> list[Word]:
 def among(words: Sequence[Word], marks: Sequence[Word]) -> tuple[Word, ...]:
     """The words of a page with its marks in their lines, each in place of what was read there.
 
-    A mark without a word at its height is a line and a block of its own.
+    What has a word of three letters in it is a frame and no mark. A mark without a word at its height is a line and a
+    block of its own.
     """
+    marks = _without_words(words, marks)
     sides = _sides_of(marks)
     printed = [part for word in words for part in _outside(word, sides)] if marks else [*words]
     before: dict[int, list[Word]] = {}
@@ -91,6 +96,13 @@ def among(words: Sequence[Word], marks: Sequence[Word]) -> tuple[Word, ...]:
     return tuple(
         word for number in range(len(printed) + 1) for word in (*before.get(number, ()), *printed[number : number + 1])
     )
+
+
+def _without_words(words: Sequence[Word], marks: Sequence[Word]) -> list[Word]:
+    long = _sides_of([word for word in words if sum(map(str.isalnum, word.text)) >= _LETTERS_OF_WORD])
+    middles = (long[:, :2] + long[:, 2:]) / 2
+    inside = ((sides[:2] <= middles) & (middles <= sides[2:]) for sides in _sides_of(marks))
+    return [mark for mark, within in zip(marks, inside, strict=True) if not within.all(axis=1).any()]
 
 
 def _sides_of(words: Sequence[Word]) -> NDArray[np.float64]:
@@ -129,7 +141,8 @@ def shapes(grey: Grey) -> Sides:
 
 def _shapes_of_ink(grey: Grey, level: int, gap: int) -> tuple[Sides, Sides]:
     """Closed outlines, and shapes with nothing to their left and right."""
-    ink = cv2.morphologyEx(cv2.compare(grey, level, cv2.CMP_LT), cv2.MORPH_CLOSE, np.ones((gap, gap), np.uint8))
+    _, dark = cv2.threshold(grey, level - 1, 255, cv2.THRESH_BINARY_INV)
+    ink = cv2.morphologyEx(dark, cv2.MORPH_CLOSE, np.ones((gap, gap), np.uint8))
     contours, hierarchy = cv2.findContours(ink, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
     parents = hierarchy[0, :, 3].tolist() if contours else []
     outer = [contour for contour, parent in zip(contours, parents, strict=True) if parent < 0]
@@ -144,11 +157,12 @@ def _shapes_of_ink(grey: Grey, level: int, gap: int) -> tuple[Sides, Sides]:
     full = np.array([cv2.contourArea(one) for one in closed]) >= _FULL * (inner[:, 2] - 1) * (inner[:, 3] - 1)
     inner = inner[full & _is_between(inner, _HIGHEST, _NARROWEST, _WIDEST)]
     whole = sides[_is_between(sides, _HIGHEST, _NARROWEST, _WIDEST_ALONE)]
-    total = cv2.integral(ink // 255)
-    return inner[_ink_beside(total, inner, 0.25) <= _BESIDE], whole[_ink_beside(total, whole, 0.4) <= _BESIDE_OPEN]
+    total = np.asarray(cv2.integral(ink // 255), np.int64)
+    alone = (_ink_beside(total, inner, 0.25) <= _BESIDE) & _has_corners(total, inner)
+    return inner[alone], whole[_ink_beside(total, whole, 0.4) <= _BESIDE_OPEN]
 
 
-def _bounds(contours: Sequence[NDArray[np.int32]]) -> Sides:
+def _bounds(contours: Sequence[NDArray[Any]]) -> Sides:
     return np.array([cv2.boundingRect(one) for one in contours], np.int64).reshape(-1, 4)
 
 
@@ -158,7 +172,7 @@ def _is_between(sides: Sides, highest: int, narrowest: float, widest: float) -> 
     return low & (width >= narrowest * height) & (width <= widest * height)
 
 
-def _ink_beside(total: NDArray[np.int32], sides: Sides, far: float) -> NDArray[np.float64]:
+def _ink_beside(total: NDArray[np.int64], sides: Sides, far: float) -> NDArray[np.float64]:
     """The share of ink in the strip to the left or to the right of shapes, whichever is larger.
 
     Args:
@@ -174,6 +188,18 @@ def _ink_beside(total: NDArray[np.int32], sides: Sides, far: float) -> NDArray[n
 
     before, behind = ink(np.maximum(left - wide, 0), left), ink(right, np.minimum(right + wide, total.shape[1] - 1))
     return np.maximum(before, behind) / (wide * height)
+
+
+def _has_corners(total: NDArray[np.int64], sides: Sides) -> NDArray[np.bool_]:
+    """Whether there is ink in each corner of shapes that are wider than a circle; underlined words have none above."""
+    x, y, width, height = sides.T
+    size = np.maximum(height // 5, 3)
+    inked = np.ones(len(sides), np.bool_)
+    for left in (x, x + width - size):
+        for top in (y, y + height - size):
+            right, bottom = left + size, top + size
+            inked &= total[bottom, right] - total[bottom, left] - total[top, right] + total[top, left] > 0.2 * size**2
+    return inked | (width < _WIDER_THAN_A_CIRCLE * height)
 
 
 def patches(grey: Grey, sides: Sides) -> Grey:

@@ -1,7 +1,7 @@
 """Generated forms with check boxes and radio buttons, whose fields are marks.
 
-A mark is a word: `☑` if it is on, `☐` if it is off. The tag of a field's mark is the name of the field. Other marks, and
-all words, are outside. Beside marks there is what looks like them: cells of tables, frames around words, bullets and
+A mark is a word: `☑` if it is on, `☐` if it is off. The tag of a field's mark is the name of the field. Other marks and
+all words are outside. Beside marks there is what looks like them: cells of tables, frames around words, bullets and
 letters. Pages have 150 to 300 dots per inch and are turned by up to 2 degrees.
 """
 
@@ -104,7 +104,7 @@ def draw(random: Random, outlines: Sequence[Outline], inks: Sequence[Ink]) -> tu
     width, height = round(8.27 * dpi), round(11.69 * dpi)
     size = round(random.uniform(8.5, 12) / 72 * dpi)
     outline = random.choice(outlines)
-    side = round(size * random.uniform(0.8, 1.5))
+    side = round(size * random.uniform(0.7, 1.5))
     wider = random.choice((2.5, 6.5)) ** random.random() if outline is _square and random.random() < 0.3 else 1.0
     sheet = Sheet(
         canvas=Canvas(width, height, tilt=random.choice((0.4, 1.0))),
@@ -112,7 +112,7 @@ def draw(random: Random, outlines: Sequence[Outline], inks: Sequence[Ink]) -> tu
         face=Face(random.choice(FAMILIES), size),
         side=side,
         wide=round(side * wider),
-        rule=max(1, round(dpi / 72 * random.uniform(0.5, 1.2))),
+        rule=max(1, round(dpi / 72 * random.uniform(0.5, 1.8))),
         pen=max(2, round(dpi / 72 * random.uniform(0.8, 2.2))),
         shade=random.randint(0, 90),
         outline=outline,
@@ -133,6 +133,7 @@ def _marks(sheet: Sheet, y: int, kinds: list[str]) -> int:
     random, face = sheet.random, sheet.face
     sheet.canvas.write((sheet.margin, y), text.title(random).title(), face.bold)
     columns, before = random.choice((1, 2, 3)), random.random() < 0.75
+    gap = sheet.side * random.uniform(0.3, 1.2)
     room = (sheet.canvas.width - 2 * sheet.margin) / columns
     for _ in range(random.randint(1, 4)):
         y += round(max(face.leading, 1.3 * sheet.side) * random.choice((1.0, 1.3)))
@@ -140,7 +141,7 @@ def _marks(sheet: Sheet, y: int, kinds: list[str]) -> int:
             x = sheet.margin + column * room
             kind = kinds.pop() if kinds and random.random() < 0.5 else ""
             label = random.choice(FIELDS[kind]) if kind else text.label(random).capitalize()
-            gap, label_face = face.width("  "), face.fitted(label, room - sheet.wide - 3 * face.width("  "))
+            label_face = face.fitted(label, room - sheet.wide - gap - face.width("  "))
             if before:
                 sheet.mark((x, y), kind)
             sheet.canvas.write((x + (sheet.wide + gap) * before, y), label, label_face)

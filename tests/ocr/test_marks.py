@@ -95,6 +95,11 @@ def test_a_mark_takes_the_place_of_what_was_read_there() -> None:
     assert {one.line for one in placed} == {0}
 
 
+def test_a_frame_around_a_word_is_no_mark() -> None:
+    read = (word("A", 0.1, 0.12), word("GEOGRAPHY", 0.3, 0.4))
+    assert marks.among(read, [word(ON, 0.29, 0.41), word(ON, 0.09, 0.13)]) == (word(ON, 0.09, 0.13), read[1])
+
+
 def test_a_mark_beside_no_word_is_a_line_of_its_own() -> None:
     placed = marks.among((word("one", 0.1, 0.2), word("two", 0.1, 0.2, line=1)), [word(ON, 0.5, 0.52, line=5)])
     assert [(one.text, one.line, one.block) for one in placed] == [("one", 0, 0), ("two", 1, 1), (ON, 2, 2)]
