@@ -69,7 +69,8 @@ def _show_plan(given: Mapping[str, Any], sample: int, price: float | None) -> in
     from layoutray.inference.by_name import named
     from layoutray.recipe.ingest import load_ingest
 
-    recipe, fields = load_ingest(given["recipe"], given["overrides"]), _fields(given["fields"])
+    fields = _fields(given["fields"])
+    recipe = load_ingest(given["recipe"], _reading(fields, given["overrides"]))
     _, _, loaded = load(given["model"], given["tracking_uri"])
     answer_page, files = answering(named(loaded, fields)), _checked(given["files"], recipe)
     with ProgressDisplay() as progress:
@@ -124,6 +125,7 @@ def answer(
     from layoutray.store.output_lock import working_on
 
     asked, folder = _fields(fields), output_folder.usable(out, folder_kind.ANSWERS)
+    overrides = _reading(asked, overrides)
     given = _checked([files] if isinstance(files, str | Path) else files, load_ingest(recipe, overrides))
     _, _, loaded = load(str(model), tracking_uri)
     answering = named(loaded, asked)
@@ -171,6 +173,11 @@ def _fields(text: str) -> "dict[str, FieldType]":
     if not isinstance(section, Mapping):
         raise InputError(f'{text} has no section [task.fields]; add one, for example total = {{ type = "amount" }}')
     return dict(tasks.fields_of(config.build(tasks.load("entities_bioes"), {"fields": section}, "task")))
+
+
+def _reading(fields: "Mapping[str, FieldType]", overrides: Sequence[str]) -> list[str]:
+    """Keys of the ingest recipe: pages are searched for marks if a field is one."""
+    return [*(["recognition.marks=detect"] if any(kind.type == "mark" for kind in fields.values()) else []), *overrides]
 
 
 def _stated(kind: "FieldType") -> str:

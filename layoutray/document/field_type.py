@@ -9,7 +9,8 @@ class FieldType:
     """The type of one field.
 
     Attributes:
-        type: `text` (e.g. an invoice number), `name`, `address`, `date`, `amount` (any number) or `term` (a duration).
+        type: `text` (e.g. an invoice number), `name`, `address`, `date`, `amount` (any number), `term` (a duration) or
+            `mark` (a check box or radio button, whose values are `on` and `off`).
         many: whether a document may have several values; if false, the answer is the value with the highest score.
         min_score: score threshold; values with a lower score are not answered. The score of a value is the sum of the
             confidences of its occurrences in the document.
@@ -24,7 +25,7 @@ class FieldType:
             `name` and `address`. It is read when a recipe is read (see `layoutray.tasks.known_values`).
         known_values: the content of this file. A value that is near one of them means this one.
         description: what the field is, in a few words, if its name does not say it; read by models that find fields by
-            their names (see `layoutray.tasks.fields_by_name`), in place of the name.
+            their names (see `layoutray.tasks.fields_by_name`), in place of the name. Of a mark, its label.
         form_fields: full names of the form fields of fillable PDF files that state the value (see
             `layoutray.document.form_answers`).
         second_look: intercept and weights of `layoutray.document.second_look`, fitted by `layoutray calibrate`; empty
@@ -34,7 +35,7 @@ class FieldType:
             accepts no answer.
     """
 
-    type: Literal["text", "name", "address", "date", "amount", "term"] = "text"
+    type: Literal["text", "name", "address", "date", "amount", "term", "mark"] = "text"
     many: bool = False
     min_score: float = 0.0
     required: bool = False

@@ -1,12 +1,13 @@
 """Answers from the fields of a fillable PDF file, without a model."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from layoutray.document.answers import Entity, Region
 from layoutray.document.field_type import FieldType
 from layoutray.document.form_field import FormField
+from layoutray.document.mark import OFF, ON
 from layoutray.document.normal_form import normal_form, plain
 from layoutray.document.page import Page
 
@@ -39,8 +40,10 @@ def values_as_drawn(field: FormField) -> tuple[str, ...]:
 def form_entities(page: Page, schema: Mapping[str, FieldType]) -> tuple[Entity, ...]:
     """The values that form fields state for the fields of `schema` that name them.
 
-    Empty fields, boxes that are off, and values that are none of the field's type state nothing.
+    Empty fields, boxes that are off, and values that are none of the field's type state nothing. A field of type `mark`
+    is on if a box or button of that name is on, else off.
     """
+    on = {field.name for field in page.form_fields if field.on}
     return tuple(
         Entity(
             type=name,
@@ -54,9 +57,15 @@ def form_entities(page: Page, schema: Mapping[str, FieldType]) -> tuple[Entity, 
         for name, kind in schema.items()
         for field in page.form_fields
         if field.name in kind.form_fields
-        for value in field.values
+        for value in (_marks(field, on) if kind.type == "mark" else field.values)
         if normal_form(value, kind)
     )
+
+
+def _marks(field: FormField, on: Collection[str]) -> tuple[str, ...]:
+    if field.on is None or (field.name in on and not field.on):
+        return ()
+    return (ON if field.on else OFF,)
 
 
 def left_to_model(page: Page, schema: Mapping[str, FieldType]) -> Page:

@@ -3,6 +3,7 @@
 * date: ISO 8601, `2021-03-04`
 * amount: plain decimal number with a point
 * term: count and unit, `3 years`
+* mark: `on` or `off`
 * text: upper case, no commas, single spaces
 * name: as text; `&` becomes AND; INC., CO., CORP., LTD., JR., SR. end with a point; LLC, LP have none; no surrounding
   punctuation
@@ -48,7 +49,7 @@ _PARTNERSHIP = re.compile(r"\bL\.(L?)\.?(C|P)$")
 _LONGEST = 4000
 """Characters of a text that may be a value. Some expressions below, and Unicode's normal form, take more than linear
 time."""
-_LONGEST_OF = {"date": 60, "amount": 200, "term": 200}
+_LONGEST_OF = {"date": 60, "amount": 200, "term": 200, "mark": 20}
 """Characters of a value by the type of its field."""
 _LETTER_BY_DIGIT = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 _CUT_YEAR = re.compile(r"\d{1,2}(\D+)\d{1,2}\1(\d|\d{3})")
@@ -56,6 +57,8 @@ _CUT_YEAR = re.compile(r"\d{1,2}(\D+)\d{1,2}\1(\d|\d{3})")
 _EIGHT_DIGITS = re.compile(r"\b(\d\d)(\d\d)((?:19|20)\d\d)\b")
 _TERM = re.compile(r"(\d+|[a-z]+(?:[\s-][a-z]+)?)[\s)]*[\s-]*(day|week|month|year)s?\W*", re.I)
 _COUNT_IN_BRACKETS = re.compile(r"[a-z]+(?:[\s-][a-z]+)?\s*\(\s*(\d+)\s*\)", re.I)
+_ON = re.compile(r"[(\[]?\s*(?:[☑☒✓✔✗✘x]|on)\s*[)\]]?", re.I)
+_OFF = re.compile(r"[☐□]|off|\(\s*\)|\[\s*\]", re.I)
 _AMOUNT = re.compile(r"(?P<before>[^\d]*?)(?P<number>\d(?:[\d.,'’\s]*\d)?)(?P<after>[^\d]*)")
 
 
@@ -174,6 +177,10 @@ def _term(text: str, field: FieldType) -> str | None:
     return f"{count} {match[2].lower()}{'s' * (count != 1)}" if match and count else None
 
 
+def _mark(text: str, field: FieldType) -> str | None:
+    return "on" if _ON.fullmatch(text) else "off" if _OFF.fullmatch(text) else None
+
+
 def _count(text: str) -> int | None:
     if text.isdecimal():
         return int(text)
@@ -191,4 +198,5 @@ _FORMS: dict[str, Callable[[str, FieldType], str | None]] = {
     "date": _date,
     "amount": _amount,
     "term": _term,
+    "mark": _mark,
 }

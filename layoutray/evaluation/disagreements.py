@@ -76,7 +76,7 @@ def _compared(
 
 def _stated(field: Field, document: Document, pages: Sequence[Page], schema: Schema) -> Stated:
     """A value that the document's model has stated, with its first occurrence."""
-    found = find_value(field.value, schema[field.name], [page.words for page in pages])
+    found = find_value(field, schema[field.name], pages)
     places = ((page.number, tuple(range(*span))) for page, spans in zip(pages, found, strict=True) for span in spans)
     page, words = next(places, (None, ()))
     return Stated(by=document.from_model, text=field.value, page=page, words=words)

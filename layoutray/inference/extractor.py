@@ -19,6 +19,7 @@ from layoutray.document import Page
 from layoutray.document.answers import Answer, Entity, FieldAnswer, PageAnswer, Record
 from layoutray.document.field_type import FieldType
 from layoutray.document.form_answers import form_entities, left_to_model
+from layoutray.document.mark import labelled_marks
 from layoutray.document.record_type import RecordType
 from layoutray.document.tags import kind_of
 from layoutray.document.word_graph import FindNeighbours
@@ -107,20 +108,19 @@ class Tagging:
     def entities(
         self, pages: Sequence[Page], windows: Sequence[Sequence[Example]], probabilities: Iterable[Tensor]
     ) -> list[tuple[Entity, ...]]:
-        """Entities of each page: those of its form fields, then those that the model has found.
+        """Entities of each page: those of its form fields, those that the model has found, and marks by their labels.
 
         Args:
             windows: of each page.
             probabilities: label probabilities (length, labels) of each window; those of all pages in one sequence.
         """
         following = iter(probabilities)
-        return [
-            form_entities(page, self.fields)
-            + self.task.answer(
-                self._left_to_model(page), [(window, next(following)) for window in of_page], self.labels
-            )
-            for page, of_page in zip(pages, windows, strict=True)
-        ]
+        found: list[tuple[Entity, ...]] = []
+        for page, of_page in zip(pages, windows, strict=True):
+            left = self._left_to_model(page)
+            read = self.task.answer(left, [(window, next(following)) for window in of_page], self.labels)
+            found.append((*form_entities(page, self.fields), *read, *labelled_marks(left, self.fields)))
+        return found
 
     def _left_to_model(self, page: Page) -> Page:
         return page if self.records else left_to_model(page, self.fields)

@@ -72,10 +72,18 @@ def _of_pdf(page: PdfPage, layer: TextLayer, number: int, settings: Recognition)
     usable, reason = pdf_text.has_usable_text(layer, settings)
     if not usable:
         return _by_ocr(pdf.render(page, settings), number, reason, settings)
-    layer_only = _of_layer(page, layer.words, number, reason, settings)
+    read = _of_layer(page, layer.words, number, reason, settings)
     if areas := _unread_pictures(layer, page):
-        return _with_pictures(page, layer_only, areas, settings)
-    return layer_only
+        read = _with_pictures(page, read, areas, settings)
+    return _with_marks(read, pdf.render(page, settings)) if settings.marks == "detect" else read
+
+
+def _with_marks(read: RecognisedPage, drawn: Rendered) -> RecognisedPage:
+    from layoutray.ocr import marks  # needs OpenCV, which pages with a text layer do without
+
+    found = marks.find(drawn.image)
+    provenance = replace(read.provenance, reason=f"{read.provenance.reason}; {len(found)} marks")
+    return replace(read, words=marks.among(read.words, found), provenance=provenance)
 
 
 def _of_layer(
@@ -121,6 +129,7 @@ def _by_ocr(rendered: Rendered, number: int, reason: str, settings: Recognition)
     provenance = Provenance(
         words="ocr", reason=reason, engine=engine.name, version=version, settings=settings.as_json()
     )
-    return RecognisedPage(
+    read = RecognisedPage(
         number=number, width=rendered.width, height=rendered.height, words=reading.words, provenance=provenance
     )
+    return _with_marks(read, rendered) if settings.marks == "detect" else read

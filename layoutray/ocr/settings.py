@@ -34,6 +34,7 @@ class Recognition:
         dpi: resolution for rendering PDF pages.
         text_layer: `auto` uses a PDF page's text layer when it is usable; `never` always runs OCR.
         orientation: `detect` reads a page again in other directions if it is not read well; `upright` reads it once.
+        marks: `detect` finds check boxes and radio buttons, which become the words `☐` and `☑`; `ignore` does not.
         max_pixels: most pixels of a picture; larger ones are rejected, and none is scaled up to more.
         max_pages: most pages of a document; longer ones are rejected.
         deadline: seconds that one page may take, rendering included.
@@ -44,6 +45,7 @@ class Recognition:
     dpi: int = 200
     text_layer: Literal["auto", "never"] = "auto"
     orientation: Literal["detect", "upright"] = "detect"
+    marks: Literal["ignore", "detect"] = "ignore"
     max_pixels: int = 120_000_000
     max_pages: int = 2000
     deadline: float = 120.0

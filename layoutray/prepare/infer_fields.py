@@ -51,7 +51,7 @@ class InferredFields:
 
 
 def infer_fields(documents: Iterable[Document], wanted: Mapping[str, str]) -> InferredFields:
-    """The types of fields: `date` or `amount` if all values are one, else `text`; four in five if a model stated some.
+    """The types of fields: `mark`, `date` or `amount` if all values are, else `text`; 4 in 5 if a model stated some.
 
     A field is `many` if a document has several values, and `required` if all documents have one, but for those of which
     only some values are known.
@@ -99,8 +99,10 @@ def _has(document: Document, name: str) -> bool:
 
 
 def type_of(values: Sequence[str], share: float) -> str:
-    """The type of a field: `date` or `amount` if at least this share of its values are one, else `text`."""
+    """The type of a field: `mark`, `date` or `amount` if at least this share of its values are one, else `text`."""
     least = share * len(values)
+    if sum(bool(normal_form(value, FieldType(type="mark"))) for value in values) >= least:
+        return "mark"
     if sum(bool(_DATE.search(value) and normal_form(value, FieldType(type="date"))) for value in values) >= least:
         return "date"
     amounts = [value for value in values if normal_form(value, FieldType(type="amount"))]

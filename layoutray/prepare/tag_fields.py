@@ -4,6 +4,9 @@ Dates, amounts and terms are found by their normal form. Texts, names and addres
 digits, ignoring case, blanks and punctuation; if that finds nothing, by the most similar words, which tolerates OCR
 errors. Every occurrence of a value is tagged. If two values share a word, the one with more words is tagged.
 
+The value of a mark, `on` or `off`, says nothing of its place. It is the mark that the page's own tag says, as those of
+generated pages, else the only one in this state whose label is the description or name of the field.
+
 Words that a person has chosen for a field on the review page keep its tag, also where OCR has misread them. Other
 occurrences of the value are tagged as well.
 
@@ -32,6 +35,7 @@ from rapidfuzz import fuzz
 from layoutray.document import REVIEWED, Field, Page, Word
 from layoutray.document.contradictions import contradictory
 from layoutray.document.field_type import FieldType
+from layoutray.document.mark import OFF, ON, Marks
 from layoutray.document.normal_form import MONTHS, NUMBERS, normal_form
 from layoutray.document.tags import OUTSIDE, UNKNOWN, is_unknown, kinds_ruled_out, to_iob2, unknown_but_not
 from layoutray.document.tags import spans as entities_of
@@ -106,7 +110,7 @@ def tag_fields(pages: Sequence[Page], fields: Sequence[Field], schema: Mapping[s
     given = [field for field in dict.fromkeys(fields) if field.name in schema]
     unusable = contradictory([field for field in given if (field.name, None) not in settled], schema)
     wanted = [field for field in given if field not in unusable]
-    found = {field: find_value(field.value, schema[field.name], [page.words for page in pages]) for field in wanted}
+    found = {field: find_value(field, schema[field.name], pages) for field in wanted}
     searched = {field: spans for field, spans in found.items() if (field.name, field.row) not in settled}
     placed = record_places({field: spans for field, spans in searched.items() if field.row is not None}, pages)
     missing = tuple(
@@ -126,13 +130,12 @@ def tag_fields(pages: Sequence[Page], fields: Sequence[Field], schema: Mapping[s
 
 
 def _chosen(page: Page, schema: Mapping[str, FieldType]) -> dict[Span, Field]:
-    """The spans of words that a person has chosen for fields of `schema`."""
-    if page.provenance.words != REVIEWED:
-        return {}
+    """The spans of words that a person has chosen for fields of `schema`, and those of tagged marks."""
+    reviewed = page.provenance.words == REVIEWED
     return {
         (start, end): Field(name, " ".join(word.text for word in page.words[start:end]), page.words[start].group)
         for name, start, end in entities_of([word.tag for word in page.words])
-        if name in schema
+        if name in schema and (reviewed or schema[name].type == "mark")
     }
 
 
@@ -162,6 +165,8 @@ def _with_unknown(page: Page, fields: Sequence[Field], schema: Mapping[str, Fiel
     """The page with the tag `?` for words outside of all entities that could state one of the values of `fields`."""
 
     def could_state(text: str, field: Field) -> bool:
+        if schema[field.name].type == "mark":
+            return text in (ON, OFF)
         pattern = _CANDIDATES.get(schema[field.name].type)
         if pattern:
             return bool(pattern.first.search(text) or pattern.last.search(text))
@@ -177,17 +182,22 @@ def _with_unknown(page: Page, fields: Sequence[Field], schema: Mapping[str, Fiel
     return replace(page, words=tuple(words))
 
 
-def find_value(value: str, field: FieldType, pages: Sequence[Sequence[Word]]) -> list[list[Span]]:
+def find_value(field: Field, kind: FieldType, pages: Sequence[Page]) -> list[list[Span]]:
     """Spans of a value on each page."""
-    if field.type in _CANDIDATES:
-        form = normal_form(value, field)
+    if kind.type == "mark" or kind.type in _CANDIDATES:
+        form = normal_form(field.value, kind)
         if form is None:
             return [[] for _ in pages]
-        whole = [list(_spans_with_form(form, field, words, _forms)) for words in pages]
+        if kind.type == "mark":
+            marks = [
+                Marks(page).labelled(kind.description or field.name, {"on": ON, "off": OFF}[form]) for page in pages
+            ]
+            return [[(mark[0], mark[0] + 1)] if mark else [] for mark in marks]
+        whole = [list(_spans_with_form(form, kind, page.words, _forms)) for page in pages]
         # Words that only contain the value, because OCR joined several, state it where no others do.
-        return whole if any(whole) else [list(_spans_with_form(form, field, words, _form_inside)) for words in pages]
-    key = "".join(_atoms(value))
-    texts = [_PageText(words) for words in pages]
+        return whole if any(whole) else [list(_spans_with_form(form, kind, page.words, _form_inside)) for page in pages]
+    key = "".join(_atoms(field.value))
+    texts = [_PageText(page.words) for page in pages]
     exact = [list(text.find(key)) if key else [] for text in texts]
     if any(exact) or len(key) < _MIN_LETTERS:
         return exact

@@ -169,7 +169,7 @@ def _stated(
         kind = types[one.name] if normal_form(one.value, types[one.name]) else FieldType()
         places = [
             Place(replace(page, words=()), Box.around(word.box for word in page.words[slice(*span)]))
-            for page, found in zip(pages, find_value(one.value, kind, [page.words for page in pages]), strict=True)
+            for page, found in zip(pages, find_value(one, kind, pages), strict=True)
             for span in found
         ]
         yield Label(doc_id=document.doc_id, source=document.source, name=one.name, value=one.value, places=places)

@@ -70,16 +70,18 @@ class Canvas:
 
     Args:
         letters: changes all texts, for example `str.upper`.
+        tilt: standard deviation of the angle at which the page is scanned, in degrees.
 
     Attributes:
         record: number of the record that the entities drawn next belong to; None for none.
         values: what the fields of the page state, by kind.
     """
 
-    def __init__(self, width: int, height: int, letters: Callable[[str], str] = str) -> None:
+    def __init__(self, width: int, height: int, letters: Callable[[str], str] = str, tilt: float = 0.4) -> None:
         self.image = Image.new("L", (width, height), WHITE)
         self.marks: list[Mark] = []
         self.width = width
+        self.tilt = tilt
         self.record: int | None = None
         self.values: Mapping[str, str] = {}
         self.letters = letters
@@ -124,6 +126,11 @@ class Canvas:
 
     def frame(self, corner: tuple[float, float], opposite: tuple[float, float], thickness: int = 2) -> None:
         self.pen.rectangle((*corner, *opposite), outline=40, width=thickness)
+
+    def symbol(self, box: tuple[float, float, float, float], text: str, kind: str = "") -> None:
+        """Note what was drawn in a box as a word of a line of its own."""
+        self.marks.append(Mark(text=text, box=box, tag=f"B-{kind}" if kind else "O", line=self._line))
+        self._line += 1
 
     def _write(self, places: Sequence[tuple[float, float]], lines: Sequence[str], face: Face, kind: str) -> None:
         prefix = "B"

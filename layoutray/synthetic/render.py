@@ -91,7 +91,7 @@ def document(random: Random, draw: Draw) -> tuple[list[Image.Image], dict[str, A
     kinds: set[str] = set()
     for canvas, height in pages:
         used = canvas.image.crop((0, 0, canvas.width, min(height, canvas.image.height)))
-        image, marks = scanned(used, canvas.marks, random)
+        image, marks = scanned(used, canvas.marks, random, canvas.tilt)
         words = [
             {"text": mark.text, "box": mark.box, "tag": mark.tag, "line": mark.line}
             | ({} if mark.group is None else {"group": mark.group})

@@ -16,13 +16,13 @@ _Box = tuple[float, float, float, float]
 _Effect = Callable[[NDArray[np.float32], np.random.Generator], NDArray[np.float32]]
 
 
-def scanned(image: Image.Image, marks: Sequence[Mark], random: Random) -> tuple[Image.Image, list[Mark]]:
-    """The page and its words after a scan: narrowed, on a larger sheet, turned by about a degree, lit unevenly.
+def scanned(image: Image.Image, marks: Sequence[Mark], random: Random, tilt: float) -> tuple[Image.Image, list[Mark]]:
+    """The page and its words after a scan: narrowed, on a larger sheet, turned by about `tilt` degrees, lit unevenly.
 
     Every page has grey ink and paper; each effect is on a part of the pages.
     """
     image, marks = _placed(*_narrowed(image, marks, random), random)
-    degrees = random.gauss(0, 0.4)
+    degrees = random.gauss(0, tilt)
     image = image.rotate(degrees, Image.Resampling.BILINEAR, fillcolor=WHITE)
     marks = [replace(mark, box=_rotated(mark.box, image.size, degrees)) for mark in marks]
     generator = np.random.default_rng(random.getrandbits(64))

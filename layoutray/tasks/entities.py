@@ -1,7 +1,7 @@
 """Find entities: one IOB2 tag for each word, predicted at the word's first token.
 
 An entity of a field may be a part of its words, because OCR joins words: `14/02/2018` of `Date:14/02/20185:37PM`. Its
-content and regions are those of the part.
+content and regions are those of the part. The entity of a mark is the box in the line of its words.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from layoutray.document import Page
 from layoutray.document.answers import Entity, reading_confidence, regions_of
 from layoutray.document.field_type import FieldType
+from layoutray.document.mark import Marks, mark_entity
 from layoutray.document.normal_form import normal_form
 from layoutray.document.record_type import RecordType
 from layoutray.document.row_sums import row_sums
@@ -130,6 +131,8 @@ def _states(entity: Entity, name: str, field_type: FieldType) -> bool:
 def _entity(
     page: Page, kind: str, numbers: range, confidences: Sequence[float], field_type: FieldType | None
 ) -> Entity:
+    if field_type and field_type.type == "mark" and (mark := Marks(page).nearest(numbers)) is not None:
+        return mark_entity(page, kind, mark, geometric_mean(confidences))
     words = {number: page.words[number] for number in numbers}
     part = value_part(" ".join(word.text for word in words.values()), field_type) if field_type else None
     if part:

@@ -59,7 +59,9 @@ def test_files_are_answered_for_the_named_fields(
 
 def test_fields_may_stand_in_a_recipe(start: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recipe = tmp_path / "bills.toml"
-    recipe.write_text('[task.fields]\ntotal = { type = "amount", description = "what is to be paid" }\n')
+    recipe.write_text(
+        '[task.fields]\ntotal = { type = "amount", description = "what is to be paid" }\npaid = { type = "mark" }\n'
+    )
     scan, out = tmp_path / "a.pdf", tmp_path / "out"
     scan.write_bytes(pdf(typed("total 12.50", x=72, y=700)))
     given = [
@@ -75,7 +77,9 @@ def test_fields_may_stand_in_a_recipe(start: Path, tmp_path: Path, capsys: pytes
         "3600",
     ]
     assert answer.main(given) == 0
-    plan: dict[str, Any] = json.loads(capsys.readouterr().out)["plan"]
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["recipe"]["recognition"]["marks"] == "detect"
+    plan: dict[str, Any] = shown["plan"]
     assert plan["fields"]["total"]["description"] == "what is to be paid"
     assert (plan["pages"], plan["estimate"]["pages sampled"]) == (1, 1)
     assert float(plan["estimate"]["cost"].split()[0]) == pytest.approx(plan["estimate"]["seconds a page"], rel=0.1)

@@ -89,3 +89,15 @@ def test_a_value_is_exported_in_the_notation_that_the_page_shows() -> None:
     assert values_as_drawn(SUM) == ("12.50 EUR",)
     assert values_as_drawn(replace(SUM, value="AB", drawn="A B")) == ("AB",)
     assert values_as_drawn(WEEK) == ("Mon", "Tue")
+
+
+def test_a_mark_is_on_if_a_button_of_its_name_is_and_else_off() -> None:
+    schema = {name: FieldType(type="mark", form_fields=(name,)) for name in ("paid", "sent", "card", "sum")}
+    sent = replace(PAID, name="sent", on=False, value="")
+    card = replace(PAID, name="card", kind="radio")
+    found = form_entities(page(SUM, PAID, sent, card, replace(card, on=False)), schema)
+    assert [(one.name, one.value, one.accepted) for one in field_answers(found, schema)] == [
+        ("paid", "on", True),
+        ("sent", "off", True),
+        ("card", "on", True),
+    ]

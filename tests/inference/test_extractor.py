@@ -9,11 +9,13 @@ import torch
 
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
+from layoutray.document import Box, Word
 from layoutray.errors import CheckpointError
 from layoutray.inference.extractor import Extractor
 from layoutray.recipe import recipes
 from layoutray.tensors import Batch, Encoded
 from tests import documents
+from tests.cluster.checkpoints import save_untrained
 from tests.jobs import NO_DROPOUT, job, page, pages, recipe, vocabulary
 from tests.training.runs import alone
 
@@ -118,6 +120,18 @@ def test_an_answer_names_its_document_and_its_model(extractor: Extractor) -> Non
 def test_a_page_without_words_has_no_entities(extractor: Extractor) -> None:
     (answer,) = extractor.answers([dataclasses.replace(page(1), words=())])
     assert (answer.entities, answer.pages[0].num_words) == ((), 0)
+
+
+def test_a_mark_that_the_model_does_not_know_is_answered_by_its_label(tmp_path: Path) -> None:
+    save_untrained(tmp_path, fields={"smoker": {"type": "mark"}, "other": {"type": "mark"}})
+    words = tuple(
+        Word(text=text, box=Box(0.1 * at, 0.1, 0.1 * at + 0.09, 0.12), confidence=0.8)
+        for at, text in enumerate(("☑", "Smoker", "☐", "Married"))
+    )
+    one = dataclasses.replace(page(0), words=words)
+    (answer,) = Extractor.load(tmp_path).answer_fields([one])
+    assert (answer.name, answer.value, answer.content) == ("smoker", "on", "☑")
+    assert answer.confidence == pytest.approx(0.8)
 
 
 def test_no_pages_have_no_answers(extractor: Extractor) -> None:

@@ -201,3 +201,22 @@ def test_of_a_page_that_is_known_in_part_only_answered_fields_are_learnt() -> No
     assert tags_of(several, Field("total", "7.50"))[:3] == ["?", "?", "?"], "there may be another one"
     misread = tags_of(schema, Field("total", "7.50"), Field("shop", "Elsewhere"))
     assert misread[0] == no_total, "a value that stands nowhere rules nothing out"
+
+
+def test_a_mark_is_tagged_by_its_tag_or_its_label_not_by_its_state() -> None:
+    kind = FieldType(type="mark")
+    places = {"☑": 0, "Smoker": 1, "☐": 6, "Married": 7, "☑2": 10, "Urgent": 11}
+    words = [
+        Word(text=text.removesuffix("2"), box=Box(0.05 * at, 0.1, 0.05 * at + 0.03, 0.2), tag="O")
+        for text, at in places.items()
+    ]
+    one = replace(page(""), words=tuple(words))
+    values = [Field("smoker", "on"), Field("Married", "off"), Field("urgent", "off")]
+    schema = {field.name: kind for field in values}
+    tagged = tag_fields([one], values, schema)
+    assert [word.tag for word in tagged.pages[0].words] == ["B-smoker", "O", "B-Married", "O", "?", "O"]
+    assert tagged.missing == (values[2],)
+    words[4] = replace(words[4], tag="B-urgent")
+    tagged = tag_fields([replace(one, words=tuple(words))], values, schema)
+    assert [word.tag for word in tagged.pages[0].words] == ["B-smoker", "O", "B-Married", "O", "B-urgent", "O"]
+    assert not tagged.missing
