@@ -197,7 +197,8 @@ class Extractor:
 
     def answers(self, pages: Sequence[Page]) -> list[Answer]:
         """One answer per page, in the order of `pages`."""
-        return page_answers(pages, self.extract(pages), self.tagging, self.model_id, self.model_version)
+        model = (self.model_id, self.model_version)
+        return page_answers(pages, self.extract(pages), model, self.records, self.tagging.learnt)
 
     def answer_fields(self, pages: Sequence[Page]) -> tuple[FieldAnswer, ...]:
         """The field values of one document, from all its pages; empty when the model answers no fields."""
@@ -257,16 +258,19 @@ def batches_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]
 def page_answers(
     pages: Sequence[Page],
     entities: Sequence[tuple[Entity, ...]],
-    tagging: Tagging,
-    model_id: str,
-    model_version: str,
+    model: tuple[str, str],
+    records: Mapping[str, RecordType],
+    learnt: Sequence[WordSource] = (),
 ) -> list[Answer]:
-    """One answer per page, with the page's entities and the records that they form.
+    """One answer per page, with the page's entities and the records of the types `records` that they form.
 
     The pages of a document that are given together are read together. A record that goes on on the next page is in the
     answers of both, with the same page number and row: each has the record's entities on its page.
+
+    Args:
+        model: id and version of the model that has found the entities.
+        learnt: how the words were made of which it has learnt; empty if unknown.
     """
-    records = tagging.records
     documents: dict[str | int, list[int]] = defaultdict(list)
     for place, page in enumerate(pages):
         documents[page.doc_id or place].append(place)
@@ -280,8 +284,8 @@ def page_answers(
             answers[place] = Answer(
                 doc_id=page.doc_id,
                 source=page.source,
-                model_id=model_id,
-                model_version=model_version,
+                model_id=model[0],
+                model_version=model[1],
                 status="success",
                 entities=found,
                 pages=(
@@ -290,7 +294,7 @@ def page_answers(
                     ),
                 ),
                 records=tuple(_on_page(joined, page.number)),
-                warnings=other_words(word_sources([page]), tagging.learnt),
+                warnings=other_words(word_sources([page]), learnt),
             )
     return [answers[place] for place in range(len(pages))]
 
