@@ -19,7 +19,7 @@ _SHORT = 4
 """Letters of the shortest words that are compared."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Look:
     """What is compared of a page.
 
@@ -70,11 +70,11 @@ def _look(page: Page) -> _Look:
     found = [match for line in edges if (match := _NUMBERED.search(line) or _BARE.fullmatch(line))]
     number, count = found[-1].groups() if found else (0, 0)
     return _Look(
-        int(number),
-        int(count or 0),
-        frozenset(_compared_words(" ".join(edges))),
-        frozenset(_compared_words(" ".join(texts))),
-        (median(word.box.y1 - word.box.y0 for word in page.words) * page.height + 1) / page.width,
+        number=int(number),
+        count=int(count or 0),
+        running=frozenset(_compared_words(" ".join(edges))),
+        words=frozenset(_compared_words(" ".join(texts))),
+        height=(median(word.box.y1 - word.box.y0 for word in page.words) * page.height + 1) / page.width,
     )
 
 

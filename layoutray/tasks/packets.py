@@ -22,8 +22,8 @@ from layoutray.document import Page
 from layoutray.document.packets import is_separator
 from layoutray.document.page_pairs import evidence
 
-_WEIGHTS = {"follows": 3.6, "begins": -0.4, "ended": -2.3, "running": 5.0, "height": -8.0, "similar": 1.7}
-_LABEL_WEIGHT, _BIAS = 1.1, 5.0
+_WEIGHTS = {"follows": 3.5, "begins": -0.6, "ended": -2.3, "running": 4.5, "height": -7.9, "similar": 1.7}
+_LABEL_WEIGHT, _BIAS = 0.8, 5.2
 """Fitted by logistic regression to packets of 60 documents of each kind of docs/results/packets.md, each labelled by
 models of 10 or 40 of the others, and rounded."""
 _MISPLACED, _LEAST = 3e-3, 1e-5

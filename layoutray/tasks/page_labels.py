@@ -30,7 +30,7 @@ _FIRST, _LAST = 110, 50
 """Words of a page that are read: titles and page numbers are among them. More cost time and gain nothing."""
 _AVERAGED = 128
 """Tokens at each end of a window whose states are averaged."""
-_WEIGHT_PENALTY, _BIAS_PENALTY = 50.0, 0.01
+_WEIGHT_PENALTY, _BIAS_PENALTY = 5.0, 0.01
 """Of the squares, beside the summed loss. That of the bias only keeps labels without examples finite."""
 _LEAST_SPREAD = 0.01
 _WHOLE = Box(0.0, 0.0, 1.0, 1.0)

@@ -131,3 +131,15 @@ def test_what_adjacent_pages_have_in_common() -> None:
     assert evidence([third, first])[0]["begins"] == 1.0
     assert evidence([replace(second, words=second.words[:-3]), third])[0]["ended"] == 0.0
     assert evidence([text_page(1, "a", "Page 2 of 2"), third])[0]["ended"] == 1.0
+
+
+def test_a_turned_page_shows_its_number_and_letters_of_another_height_are_evidence() -> None:
+    first, second = text_page(1, "Northwind", "Page 1 of 2"), text_page(2, "Northwind", "Page 2 of 2")
+    rising = [
+        replace(word, box=replace(word.box, y0=word.box.y0 - 0.02 * word.box.x0, y1=word.box.y1 - 0.02 * word.box.x0))
+        for word in second.words
+    ]
+    (turned,) = evidence([first, replace(second, words=tuple(rising))])
+    assert (turned["follows"], turned["height"]) == (1.0, pytest.approx(0))
+    larger = [replace(word, box=replace(word.box, y1=word.box.y1 + 0.02)) for word in second.words]
+    assert evidence([first, replace(second, words=tuple(larger))])[0]["height"] > 0.5
