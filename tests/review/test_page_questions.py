@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, expect
 from layoutray.review.store import ReviewStore
 from tests.browser import opened
 from tests.review.documents import answered
+from tests.review.on_page import show
 from tests.review.test_page_queue import reviewing
 
 pytestmark = pytest.mark.browser
@@ -63,7 +64,7 @@ def test_values_are_answered_one_by_one_and_a_no_opens_the_correction(browser: B
     store.close()
 
 
-def test_the_last_question_ends_the_mode(browser: Browser, tmp_path: Path) -> None:
+def test_what_nobody_was_asked_is_not_confirmed_by_finishing(browser: Browser, tmp_path: Path) -> None:
     store = ReviewStore.open(str(tmp_path / "review.db"))
     number = store.add(answered("asked-0"))
     review = store.review(number)
@@ -77,7 +78,15 @@ def test_the_last_question_ends_the_mode(browser: Browser, tmp_path: Path) -> No
             expect(page.locator("h1")).not_to_have_text(before)
         expect(page.locator("h1")).to_have_text("No value is left to look at")
         expect(page.locator("#status")).to_have_text("Saved")
+        review = store.review(number)
+        assert review
+        assert (review.entry.state, review.entry.looks) == ("accepted", 0)
+        show(page, number)
+        page.keyboard.press("Control+Enter")
+        page.get_by_role("button", name="Finish, and learn only the others").click()
+        expect(page).not_to_have_url(re.compile("document"))
     review = store.review(number)
     assert review
-    assert (review.entry.state, review.entry.looks) == ("accepted", 0)
+    assert review.entry.state == "done"
+    assert {one.state for one in review.values} == {"confirmed", "open"}
     store.close()
