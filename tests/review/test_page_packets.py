@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from layoutray.document.packets import Part, parts_of
 from layoutray.review.answered_folder import answered_documents
-from layoutray.review.truth import document_of, finished
+from layoutray.review.truth import document_of, reviewed
 from layoutray.review.values import packet_values
 from layoutray.store import shards
 from tests.review.answer_folders import write_answers
@@ -45,5 +45,5 @@ def test_one_key_moves_a_boundary_and_one_changes_the_kind(page: Page, served: S
     expect(begins).to_have_count(2)
     page.keyboard.press("Control+Enter")
     expect(page).to_have_url(re.compile(f"#/(?!document/{number}$)"))
-    (truth,) = (one for one in finished(served.store, None) if one["doc_id"] == answered("packet", pages=3).doc_id)
+    (truth,) = (one for one in reviewed(served.store, None) if one["doc_id"] == answered("packet", pages=3).doc_id)
     assert parts_of(document_of(truth, "train")) == [Part("bill", 1, 1), Part("deed", 2, 3)]
