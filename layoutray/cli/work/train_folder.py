@@ -23,6 +23,7 @@ from layoutray.evaluation.cross_validation import cross_validate
 from layoutray.evaluation.disagreements import disagreements
 from layoutray.evaluation.evaluate import FieldEvaluation
 from layoutray.evaluation.model_labels import ModelLabels
+from layoutray.metrics.acceptance import Goal
 from layoutray.prepare.infer_fields import InferredFields, infer_fields
 from layoutray.prepare.language import with_language
 from layoutray.prepare.whole_documents import read_documents
