@@ -63,10 +63,12 @@ def library_model(loaded: Checkpoint) -> Any:
             f"{recipe.name} is a model of architecture {recipe.arch} and task {task.name}, which cannot "
             f"be exported; what can be: {_POSSIBLE}"
         )
-    # What `layoutray import transformers` reads, without paths and known values.
+    # What `layoutray import transformers` reads, without paths and values of documents, and what was fitted to these.
     stated = config.to_dict(task)
     for kind in stated.get("fields", {}).values():
-        kind |= {"known": "", "known_values": (), "second_look": (), "labelled_values": (), "accept_from": None}
+        kind |= {"known": "", "known_values": ()}
+        if kind["second_look"]:
+            kind |= {"second_look": (), "labelled_values": (), "accept_from": None}
     extra = {"task": stated, "max_length": recipe.max_length, "temperature": loaded.temperature}
     setattr(model.config, OURS, extra)
     return model

@@ -9,7 +9,7 @@ import torch
 
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
-from layoutray.document import Box, Word
+from layoutray.document import Box, Provenance, Word
 from layoutray.errors import CheckpointError
 from layoutray.inference.extractor import Extractor
 from layoutray.recipe import recipes
@@ -115,6 +115,13 @@ def test_an_answer_names_its_document_and_its_model(extractor: Extractor) -> Non
     assert (answer.model_id, len(answer.model_version)) == ("small-entities", 12)
     (seen,) = answer.pages
     assert (seen.page_number, seen.width, seen.height, seen.num_words) == (1, 600, 800, len(page(2).words))
+
+
+def test_an_answer_to_words_of_another_source_says_so(extractor: Extractor) -> None:
+    read = dataclasses.replace(page(0), provenance=Provenance(words="ocr", reason="", engine="tesserocr", version="5"))
+    own, other = extractor.answers([page(0), read])
+    assert own.to_json()["warnings"] == ()
+    assert [one["code"] for one in other.to_json()["warnings"]] == ["other_words"]
 
 
 def test_a_page_without_words_has_no_entities(extractor: Extractor) -> None:

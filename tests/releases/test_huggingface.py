@@ -128,7 +128,8 @@ def test_what_cannot_be_exported_is_refused(
 def test_lists_of_known_values_stay_at_home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     known = tmp_path / "shops.txt"
     known.write_text("Secret Shop\nHidden Store\n")
-    task = ENTITIES | {"fields": {"date": {"type": "text", "known": str(known)}, "total": {"type": "amount"}}}
+    looked = {"type": "name", "second_look": [0.0, 1.0, 0.0, 1.0, -1.0], "labelled_values": ["Secret Vendor"]}
+    task = ENTITIES | {"fields": {"date": {"type": "text", "known": str(known)}, "total": looked}}
     make(tmp_path, {"arch": "hf"}, task)
     folder = export(tmp_path)
     assert "known values of date are not exported" in capsys.readouterr().err
