@@ -152,7 +152,7 @@ def _shapes_of_ink(grey: Grey, level: int, gap: int) -> tuple[Sides, Sides]:
     sides = _bounds(outer)
     solid = np.zeros_like(ink)
     for number in np.flatnonzero(_is_between(sides, 2 * _HIGHEST, 0.0, np.inf)).tolist():
-        cv2.drawContours(solid, outer, number, 255, -1)
+        cv2.drawContours(solid, [outer[number]], 0, 255, -1)
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (_STROKE, _STROKE))
     solid = cv2.morphologyEx(solid, cv2.MORPH_OPEN, disc)
     closed, _ = cv2.findContours(solid, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
