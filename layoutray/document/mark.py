@@ -13,6 +13,8 @@ ON, OFF = "☑", "☐"
 """The word that a box is: of one that is ticked, crossed or filled, and of one that is not."""
 _WIDEST_GAP = 4.0
 """Between a mark and its label, and between words of a label, as a share of a word's height."""
+LEAST_SHARED = 0.3
+"""Of the height of the lower one of two words in a line. Boxes stand higher than letters, and lines can slope."""
 _LEAST_ALIKE = 90.0
 """Percent of a name's words that a label has."""
 
@@ -62,8 +64,8 @@ class Marks:
     def _beside(self, number: int) -> tuple[list[int], list[int]]:
         """A word with those in its line to the right, and to the left, each up to a wide gap or to the next mark."""
         box = self._page.words[number].box
-        level = (box.y0 + box.y1) / 2
-        row = np.flatnonzero((self._top <= level) & (level <= self._bottom))
+        shared = np.minimum(self._bottom, box.y1) - np.maximum(self._top, box.y0)
+        row = np.flatnonzero(shared >= LEAST_SHARED * np.minimum(self._bottom - self._top, box.y1 - box.y0))
         row = row[self._left[row].argsort(kind="stable")].tolist()
         place = row.index(number)
         return self._near(row[place:]), self._near(row[place::-1])

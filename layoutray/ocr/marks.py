@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from layoutray.document import Box, Word
-from layoutray.document.mark import OFF, ON
+from layoutray.document.mark import LEAST_SHARED, OFF, ON
 
 NETWORK = Path(__file__).with_name("marks.npz")
 PATCH = 40
@@ -37,8 +37,10 @@ _BESIDE, _BESIDE_OPEN = 0.2, 0.1
 """Most ink beside a closed outline, and beside any other shape. A letter has more: that of its word."""
 _INK = ((200, 1), (225, 3))
 """Least light of paper, of 255, and widths of gaps in outlines that are closed; faint outlines need both."""
-_CERTAIN = 0.9
-"""Least probability of a mark."""
+_PROBABLE, _SURE = 0.6, 0.995
+"""Least probability of a mark, and of one of the marks of a page that are about as high. They look alike."""
+_ALIKE = 1.4
+"""Most ratio of the heights of marks that look alike."""
 _LETTERS_OF_WORD = 3
 _AT_ONCE = 256
 """Shapes of one pass of the network."""
@@ -83,8 +85,9 @@ def among(words: Sequence[Word], marks: Sequence[Word]) -> tuple[Word, ...]:
     blocks = max((word.block for word in printed), default=-1)
     lines = max((word.line for word in printed), default=-1)
     for mark in sorted(marks, key=lambda mark: (mark.box.x0, mark.box.y0)):
-        level = (mark.box.y0 + mark.box.y1) / 2
-        near = np.flatnonzero((others[:, 1] <= level) & (level <= others[:, 3]))
+        shared = np.minimum(others[:, 3], mark.box.y1) - np.maximum(others[:, 1], mark.box.y0)
+        lower = np.minimum(others[:, 3] - others[:, 1], mark.box.y1 - mark.box.y0)
+        near = np.flatnonzero(shared >= LEAST_SHARED * lower)
         if not len(near):
             lines, blocks = lines + 1, blocks + 1
             before.setdefault(len(printed), []).append(replace(mark, line=lines, block=blocks))
@@ -149,7 +152,7 @@ def _shapes_of_ink(grey: Grey, level: int, gap: int) -> tuple[Sides, Sides]:
     sides = _bounds(outer)
     solid = np.zeros_like(ink)
     for number in np.flatnonzero(_is_between(sides, 2 * _HIGHEST, 0.0, np.inf)).tolist():
-        cv2.drawContours(solid, outer, number, 255, -1)
+        cv2.drawContours(solid, [outer[number]], 0, 255, -1)
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (_STROKE, _STROKE))
     solid = cv2.morphologyEx(solid, cv2.MORPH_OPEN, disc)
     closed, _ = cv2.findContours(solid, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
@@ -245,11 +248,16 @@ def _network() -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
 
 
 def _best(sides: Sides, certain: NDArray[np.float32]) -> list[int]:
-    """Shapes that are probably marks, without those that cover a more probable one's centre or have theirs in it."""
+    """Shapes that are probably marks, without those that cover a more probable one's centre or have theirs in it.
+
+    They are about as high as one that surely is a mark.
+    """
     kept: list[int] = []
     x, y, width, height = sides.T
     middle, level = x + width / 2, y + height / 2
-    free = certain >= _CERTAIN
+    sure = height[certain >= _SURE]
+    alike = (sure <= height[:, None] * _ALIKE) & (height[:, None] <= sure * _ALIKE)
+    free = (certain >= _PROBABLE) & alike.any(axis=1)
     for number in np.argsort(-certain, kind="stable").tolist():
         if free[number]:
             kept.append(number)

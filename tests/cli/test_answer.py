@@ -59,9 +59,8 @@ def test_files_are_answered_for_the_named_fields(
 
 def test_fields_may_stand_in_a_recipe(start: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recipe = tmp_path / "bills.toml"
-    recipe.write_text(
-        '[task.fields]\ntotal = { type = "amount", description = "what is to be paid" }\npaid = { type = "mark" }\n'
-    )
+    total = 'total = { type = "amount", description = "what is to be paid" }'
+    recipe.write_text(f'[task.fields]\n{total}\npaid = {{ type = "mark" }}\n')
     scan, out = tmp_path / "a.pdf", tmp_path / "out"
     scan.write_bytes(pdf(typed("total 12.50", x=72, y=700)))
     given = [
