@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutray.document import Word
-from layoutray.document.mark import OFF, ON
+from layoutray.document.page import OFF, ON
 from layoutray.synthetic.marks import Point, Sheet, draw
 from layoutray.synthetic.render import Draw, Drawn, document
 

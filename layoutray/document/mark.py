@@ -7,10 +7,8 @@ from rapidfuzz import fuzz
 
 from layoutray.document.answers import Entity, reading_confidence, regions_of
 from layoutray.document.field_type import FieldType
-from layoutray.document.page import Page
+from layoutray.document.page import OFF, ON, Page
 
-ON, OFF = "☑", "☐"
-"""The word that a box is: of one that is ticked, crossed or filled, and of one that is not."""
 _WIDEST_GAP = 4.0
 """Between a mark and its label, and between words of a label, as a share of a word's height."""
 LEAST_SHARED = 0.3

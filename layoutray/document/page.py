@@ -48,6 +48,8 @@ class LabelledArea:
     box: Box
 
 
+ON, OFF = "☑", "☐"
+"""The word that a box of a form is: of one that is ticked, crossed or filled, and of one that is not."""
 REVIEWED = "reviewed"
 """Origin of words that a person has seen on the review page, and whose tags this person has chosen."""
 

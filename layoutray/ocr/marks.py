@@ -17,7 +17,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from layoutray.document import Box, Word
-from layoutray.document.mark import LEAST_SHARED, OFF, ON
+from layoutray.document.mark import LEAST_SHARED
+from layoutray.document.page import OFF, ON
 
 NETWORK = Path(__file__).with_name("marks.npz")
 PATCH = 40

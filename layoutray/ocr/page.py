@@ -1,5 +1,6 @@
 """The words of one page: from a PDF's text layer when it is usable, else by OCR, as in pictures beside the text."""
 
+import importlib
 import itertools
 import math
 from collections.abc import Sequence
@@ -79,8 +80,10 @@ def _of_pdf(page: PdfPage, layer: TextLayer, number: int, settings: Recognition)
 
 
 def _with_marks(read: RecognisedPage, drawn: Rendered) -> RecognisedPage:
-    from layoutray.ocr import marks  # needs OpenCV, which pages with a text layer do without
-
+    try:  # loaded by name as engines are, as pages without marks do without OpenCV
+        marks = importlib.import_module("layoutray.ocr.marks")
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError.of_extra("recognition.marks = 'detect'", "ocr", error) from error
     found = marks.find(drawn.image)
     provenance = replace(read.provenance, reason=f"{read.provenance.reason}; {len(found)} marks")
     return replace(read, words=marks.among(read.words, found), provenance=provenance)

@@ -35,8 +35,9 @@ from rapidfuzz import fuzz
 from layoutray.document import REVIEWED, Field, Page, Word
 from layoutray.document.contradictions import contradictory
 from layoutray.document.field_type import FieldType
-from layoutray.document.mark import OFF, ON, Marks
+from layoutray.document.mark import Marks
 from layoutray.document.normal_form import MONTHS, NUMBERS, normal_form
+from layoutray.document.page import OFF, ON
 from layoutray.document.tags import OUTSIDE, UNKNOWN, is_unknown, kinds_ruled_out, to_iob2, unknown_but_not
 from layoutray.document.tags import spans as entities_of
 from layoutray.document.value_part import value_part

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from layoutray.document.mark import OFF, ON
+from layoutray.document.page import OFF, ON
 from layoutray.synthetic import form_text as text
 from layoutray.synthetic.canvas import Canvas, Face
 from layoutray.synthetic.layouts import FAMILIES

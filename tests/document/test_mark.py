@@ -4,8 +4,9 @@ import pytest
 
 from layoutray.document import Box, Page, Word
 from layoutray.document.field_type import FieldType
-from layoutray.document.mark import OFF, ON, Marks, labelled_marks
+from layoutray.document.mark import Marks, labelled_marks
 from layoutray.document.normal_form import normal_form
+from layoutray.document.page import OFF, ON
 from layoutray.readers.annotation import ANNOTATED
 from layoutray.tasks.entities import Entities
 

@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from layoutray.document import Box, Word
-from layoutray.document.mark import OFF, ON
+from layoutray.document.page import OFF, ON
 from layoutray.ocr import marks
 from layoutray.ocr.page import recognise_page
 from layoutray.ocr.settings import Recognition
