@@ -56,7 +56,13 @@ def add_review_page(
     for kind in (ApiError, HTTPException, RequestValidationError, DocumentError, DatabaseError):
         app.add_exception_handler(kind, _refused)
     SessionRoutes(sessions, uploads=answer is not None, commands=commands).add_to(app)
-    QueueRoutes(store, sessions, answer, answered_by or partial(newest, store), Questions(store)).add_to(app)
+    QueueRoutes(
+        store=store,
+        sessions=sessions,
+        answer=answer,
+        answered_by=answered_by or partial(newest, store),
+        questions=Questions(store),
+    ).add_to(app)
     DocumentRoutes(store, sessions).add_to(app)
     app.mount("/page", StaticFiles(directory=_PAGE))
     api.add_api_route("/", _page, methods=["GET"], include_in_schema=False, response_model=None)

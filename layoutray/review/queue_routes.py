@@ -24,7 +24,7 @@ Answer = Callable[[Request, Visitor], Awaitable[AnsweredDocument]]
 """Reads the document that a request uploads, and answers it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueRoutes:
     """The routes of the queue.
 
