@@ -1,10 +1,55 @@
 """Metrics of versions: bounded in number, and those of a version that still answers stay."""
 
+from dataclasses import replace
+
 from prometheus_client.parser import text_string_to_metric_families
 
+from layoutray.document import Box, Page, Provenance, Word
+from layoutray.document.signals import Observed, Reference
+from layoutray.metrics.drift import FALSE_ALARM_EVERY
 from layoutray.serving import examples
 from layoutray.serving.schema import ExtractResponse, WarningResponse
 from layoutray.serving.telemetry import Telemetry
+from tests.serving.in_process import PLAIN
+
+
+def _page(number: int, words: str = "total of the bill") -> Page:
+    """A page of its own height."""
+    made = tuple(Word(text=word, box=Box(0.1, 0.1, 0.2, 0.2)) for word in words.split())
+    origin = Provenance(words="ocr", reason="")
+    return Page(
+        doc_id="",
+        number=1,
+        width=100,
+        height=100 + number,
+        words=made,
+        source="",
+        image="",
+        split="",
+        provenance=origin,
+    )
+
+
+def test_changed_documents_raise_the_evidence_of_their_signal() -> None:
+    (answer,) = (body for body in examples.BODIES if isinstance(body, ExtractResponse))
+    telemetry, values = Telemetry(), [(one.name, one.confidence) for one in answer.document.fields]
+    reference = Reference.of([Observed.of([_page(number)], values) for number in range(60)])
+    model = replace(PLAIN, reference=reference.to_json())
+
+    def evidence() -> dict[str, float]:
+        families = text_string_to_metric_families(telemetry.exposition())
+        (found,) = (one for one in families if one.name == "layoutray_drift_evidence")
+        return {sample.labels["signal"]: sample.value for sample in found.samples}
+
+    for number in range(30):
+        telemetry.observed(answer, [_page(number)], model)
+    assert evidence()[""] < FALSE_ALARM_EVERY
+    for number in range(30):
+        telemetry.observed(answer, [_page(number, "Summe der Rechnung")], model)
+    shown = evidence()
+    assert shown[""] > FALSE_ALARM_EVERY
+    assert max(shown, key=lambda name: shown[name]).startswith("unseen")
+    assert any(name.startswith("value of") for name in shown)
 
 
 def test_documents_with_other_words_are_counted() -> None:
@@ -22,7 +67,9 @@ def test_the_version_that_answered_least_recently_loses_its_metrics() -> None:
     (answer,) = (body for body in examples.BODIES if isinstance(body, ExtractResponse))
     telemetry = Telemetry()
     for number in (*range(64), 0, 64):
-        telemetry.document(answer.model_copy(update={"model_version": str(number)}))
+        of_version = answer.model_copy(update={"model_version": str(number)})
+        telemetry.document(of_version)
+        telemetry.observed(of_version, [_page(number)], PLAIN)
     versions: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(telemetry.exposition()):
         for sample in family.samples:
@@ -33,6 +80,7 @@ def test_the_version_that_answered_least_recently_loses_its_metrics() -> None:
         (
             "layoutray_documents",
             "layoutray_documents_with_other_words",
+            "layoutray_drift_evidence",
             "layoutray_field_confidence",
             "layoutray_entity_confidence",
         ),
