@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layoutray.cli.shared import options, terminal
+from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import option
 
 if TYPE_CHECKING:
@@ -27,6 +27,13 @@ class DriftOptions:
         help="checkpoint that `layoutray calibrate` has written, or models:/NAME@ALIAS: what its labelled documents "
         "were like (default: the first 100 documents)",
     )
+    csv: str = option(
+        "--csv",
+        type=checked.report_name,
+        metavar="FILE",
+        default="",
+        help="table for `layoutray review --order`: the documents that show a change most come first",
+    )
     json: str | None = options.report_file()
     tracking_uri: str = options.tracking_uri()
 
@@ -36,7 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Imported here because packages take seconds, for which `--help` shall not wait.
     from layoutray.document.signals import Reference
     from layoutray.errors import InputError
+    from layoutray.formats.spreadsheet import csv_file
     from layoutray.review.drift import FIRST, drift
+    from layoutray.store import shards
 
     reference = None
     if chosen.checkpoint:
@@ -56,6 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{chosen.answers} has too few documents: the first {FIRST} are the reference; give --checkpoint"
         )
     _show(found)
+    if chosen.csv:
+        rows = [(rank, one.doc_id, one.source) for rank, one in enumerate(found.shown_by, 1)]
+        shards.write_file(csv_file([("rank", "doc_id", "source"), *rows]), chosen.csv)
     terminal.show_report(_plain(found), chosen.json)
     return 0
 

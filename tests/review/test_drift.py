@@ -73,11 +73,14 @@ def test_the_verb_reads_the_documents_of_the_newest_version_in_a_review_file(
     for document in stream(changed, FIRST + 60):
         store.add(document)
     store.close()
-    assert main(["drift", str(tmp_path / "review.db")]) == 0
+    assert main(["drift", str(tmp_path / "review.db"), "--csv", str(tmp_path / "order.csv")]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["documents"] == 60
     assert report["alarm"]["doc_id"] in {f"d{number}" for number in changed}
     assert report["since"]["time"] > 0
+    ranked = (tmp_path / "order.csv").read_text().splitlines()
+    assert ranked[0] == "rank,doc_id,source"
+    assert {row.split(",")[1] for row in ranked[1:]} == {one["doc_id"] for one in report["shown_by"]}
 
 
 def test_a_page_in_memory_and_in_the_review_file_are_the_same(tmp_path: Path) -> None:
