@@ -20,7 +20,7 @@ from layoutray.document.field_type import FieldType
 from layoutray.document.signals import Observed, Reference
 from layoutray.inference.by_name import named
 from layoutray.inference.extractor import Extractor
-from layoutray.metrics.drift import FALSE_ALARM_EVERY
+from layoutray.metrics.drift import FALSE_ALARM_EVERY, DriftTest
 from layoutray.review.drift import DriftMonitor
 from layoutray.store.data_set import DataSet
 
@@ -45,6 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--reference", type=int, default=250, help="documents of the reference")
     parser.add_argument("--rounds", type=int, default=40, help="orders of the documents")
     parser.add_argument("--long", type=int, default=10, help="resampled streams of 10,000 documents")
+    parser.add_argument("--simulated", type=int, default=60, help="streams of 5,000 documents with normal signals")
     options = parser.parse_args(arguments)
     extractor = Extractor(named(checkpoint.load(start.FOLDER), FIELDS), "start", devices.CPU)
     usual = _answered(options.sroie, extractor, options.left_out[0])
@@ -73,7 +74,11 @@ def main(arguments: Sequence[str]) -> int:
         report[name] = _delays([delay for delay, _ in found], [signal for _, signal in found])
     shuffled = [_watched(_order(every, rng), options.reference, None) for _ in range(options.rounds)]
     drawn = [_watched(every, options.reference, rng) for _ in range(options.long)]
-    for name, runs in (("shuffled", shuffled), ("resampled", drawn)):
+    simulated = {
+        f"simulated, reference {count}": [_simulated(count, rng) for _ in range(options.simulated)]
+        for count in (30, 100, 250)
+    }
+    for name, runs in {"shuffled": shuffled, "resampled": drawn, **simulated}.items():
         report[name] = {"alarms": sum(alarm for _, alarm in runs), "documents": sum(count for count, _ in runs)}
     counts = {"usual": len(every), "vendor": len(of_vendor), "WildReceipt": len(other), "own words": len(own)}
     rows = [(name, *(f"{value}" for value in one.values())) for name, one in report.items() if "median" in one]
@@ -158,3 +163,14 @@ def _watched(documents: _Documents, reference: int, rng: np.random.Generator | N
         if monitor.test.evidence >= FALSE_ALARM_EVERY:
             return count, True
     return len(stream) - reference, False
+
+
+def _simulated(reference: int, rng: np.random.Generator) -> tuple[int, bool]:
+    """As `_watched`, of 5,000 documents with 14 independent normal signals, of which 2 are upward."""
+    names = [*map(str, range(14))]
+    test = DriftTest(dict(zip(names, rng.normal(size=(14, reference)).tolist(), strict=True)), names[:2])
+    for count, values in enumerate(rng.normal(size=(5000, 14)).tolist(), 1):
+        test.add(dict(zip(names, values, strict=True)))
+        if test.evidence >= FALSE_ALARM_EVERY:
+            return count, True
+    return 5000, False

@@ -25,6 +25,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 FALSE_ALARM_EVERY = 10_000
 """Documents between two false alarms, on average, at least."""
@@ -45,14 +46,12 @@ class Bets:
     """
 
     def __init__(self, reference: Sequence[float], upward: bool) -> None:
-        from scipy.stats import beta  # takes a second
-
         self._sorted = sorted(reference)
         self._sides = 1 if upward else 2
         documents = len(reference) + 1
         ranks = np.maximum(self._sides, (_BELOW * documents).astype(int) // self._sides * self._sides)
         self._limits = ranks / documents
-        wins = beta.ppf(1 - _DOUBT, np.minimum(ranks, documents - 0.5), np.maximum(documents - ranks, 0.5))
+        wins = betaincinv(np.minimum(ranks, documents - 0.5), np.maximum(documents - ranks, 0.5), 1 - _DOUBT)
         self._pays = _STAKE / wins
 
     def p_value(self, value: float) -> float:

@@ -9,7 +9,6 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.metrics_core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from layoutray.document import Page
 from layoutray.document.signals import Observed, Reference
 from layoutray.errors import ApiError
 from layoutray.review.drift import DriftMonitor
@@ -135,23 +134,13 @@ class Telemetry:
                 labels = (answer.model_id, answer.model_version, entity.type)
                 self._entities.labels(*labels).observe(entity.confidence)
 
-    def observed(
-        self, answer: ExtractResponse | SummarizeResponse, pages: Sequence[Page], model: ModelDescription
-    ) -> None:
-        """Compare an answered document with earlier ones of the version, and with those on which it was measured.
-
-        Args:
-            pages: those that were read.
-        """
-        found = answer.document if isinstance(answer, ExtractResponse) and not model.by_name else None
-        values = [(one.name, one.confidence) for one in found.fields] if found else []
-        if found and not values:
-            values = [(one.type, one.confidence) for one in found.entities]
-        version = answer.model_id, answer.model_version
+    def observed(self, document: Observed, model: ModelDescription) -> None:
+        """Compare an answered document with earlier ones of the version, and with those on which it was measured."""
+        version = model.model_id, model.model_version
         if version not in self._monitors:
             self._monitors[version] = DriftMonitor(Reference.from_json(model.reference) if model.reference else None)
         monitor = self._monitors[version]
-        monitor.add(Observed.of(pages, values))
+        monitor.add(document)
         for signal, evidence in {"": monitor.test.evidence, **monitor.test.evidence_of()}.items():
             self._drift.labels(*version, signal).set(evidence)
 

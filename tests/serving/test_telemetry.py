@@ -8,7 +8,10 @@ from layoutray.document import Box, Page, Provenance, Word
 from layoutray.document.signals import Observed, Reference
 from layoutray.metrics.drift import FALSE_ALARM_EVERY
 from layoutray.serving import examples
+from layoutray.serving.answer import DocumentAnswer, observed
+from layoutray.serving.model import ModelDescription
 from layoutray.serving.schema import ExtractResponse, WarningResponse
+from layoutray.serving.submission import UploadedFile
 from layoutray.serving.telemetry import Telemetry
 from tests.serving.in_process import PLAIN
 
@@ -32,8 +35,12 @@ def _page(number: int, words: str = "total of the bill") -> Page:
 
 def test_changed_documents_raise_the_evidence_of_their_signal() -> None:
     (answer,) = (body for body in examples.BODIES if isinstance(body, ExtractResponse))
-    telemetry, values = Telemetry(), [(one.name, one.confidence) for one in answer.document.fields]
-    reference = Reference.of([Observed.of([_page(number)], values) for number in range(60)])
+    telemetry, sent = Telemetry(), UploadedFile("", "", b"")
+
+    def shown(page: Page, model: ModelDescription) -> Observed:
+        return observed(DocumentAnswer(sent, answer, [page]), model)
+
+    reference = Reference.of([shown(_page(number), PLAIN) for number in range(60)])
     model = replace(PLAIN, reference=reference.to_json())
 
     def evidence() -> dict[str, float]:
@@ -42,14 +49,16 @@ def test_changed_documents_raise_the_evidence_of_their_signal() -> None:
         return {sample.labels["signal"]: sample.value for sample in found.samples}
 
     for number in range(30):
-        telemetry.observed(answer, [_page(number)], model)
+        telemetry.observed(shown(_page(number), model), model)
     assert evidence()[""] < FALSE_ALARM_EVERY
     for number in range(30):
-        telemetry.observed(answer, [_page(number, "Summe der Rechnung")], model)
-    shown = evidence()
-    assert shown[""] > FALSE_ALARM_EVERY
-    assert max(shown, key=lambda name: shown[name]).startswith("unseen")
-    assert any(name.startswith("value of") for name in shown)
+        telemetry.observed(shown(_page(number, "Summe der Rechnung"), model), model)
+    found = evidence()
+    assert found[""] > FALSE_ALARM_EVERY
+    assert max(found, key=lambda name: found[name]).startswith("unseen")
+    assert {f"value of {one.name}" for one in answer.document.fields} <= found.keys()
+    named = shown(_page(1), replace(model, by_name=True))
+    assert not any(name.startswith("value of") for name in named.numbers), "each request names its own fields"
 
 
 def test_documents_with_other_words_are_counted() -> None:
@@ -69,7 +78,8 @@ def test_the_version_that_answered_least_recently_loses_its_metrics() -> None:
     for number in (*range(64), 0, 64):
         of_version = answer.model_copy(update={"model_version": str(number)})
         telemetry.document(of_version)
-        telemetry.observed(of_version, [_page(number)], PLAIN)
+        of_page = Observed.of([_page(number)], [])
+        telemetry.observed(of_page, replace(PLAIN, model_id=answer.model_id, model_version=str(number)))
     versions: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(telemetry.exposition()):
         for sample in family.samples:
