@@ -27,11 +27,10 @@ class DriftOptions:
         help="checkpoint that `layoutray calibrate` has written, or models:/NAME@ALIAS: what its labelled documents "
         "were like (default: the first 100 documents)",
     )
-    csv: str = option(
+    csv: str | None = option(
         "--csv",
         type=checked.report_name,
         metavar="FILE",
-        default="",
         help="table for `layoutray review --order`: the documents that show a change most come first",
     )
     json: str | None = options.report_file()

@@ -10,10 +10,12 @@ import pytest
 from layoutray.cli.main import main
 from layoutray.document import Box, Page, Provenance, Word
 from layoutray.document.signals import Observed
+from layoutray.review.answered_folder import answered_documents
 from layoutray.review.documents import AnsweredDocument
 from layoutray.review.drift import FIRST, drift, of_answers, of_review
 from layoutray.review.store import ReviewStore
 from layoutray.review.values import Prediction
+from tests.review.answer_folders import write_answers
 
 _USUAL, _OTHER = (tuple(f"{stem}{letter}" for letter in "abcdefghij") for stem in ("paper", "karton"))
 
@@ -89,3 +91,12 @@ def test_a_page_in_memory_and_in_the_review_file_are_the_same(tmp_path: Path) ->
     (found,) = of_review(store)
     store.close()
     assert found.observed == Observed.of(document.pages, [("total", document.said[0].confidence)])
+
+
+def test_a_folder_of_answers_is_read_in_the_order_of_names_and_needs_documents_after_its_reference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers, pages = write_answers(tmp_path, ["a", "b"], pages_each=2)
+    assert [one.doc_id for one in of_answers(answered_documents(answers, pages))] == ["id-a", "id-b"]
+    assert main(["drift", answers, "--pages", pages]) == 1
+    assert "has too few documents: the first 100 are the reference" in " ".join(capsys.readouterr().err.split())
