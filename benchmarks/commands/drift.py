@@ -68,14 +68,14 @@ def main(arguments: Sequence[str]) -> int:
         "10 % one new vendor": (of_others, of_vendor, 0.1),
         "30 % one new vendor": (of_others, of_vendor, 0.3),
     }
-    rng, report = np.random.default_rng(1), dict[str, Any]()
+    rng, normal, report = np.random.default_rng(1), np.random.default_rng(5), dict[str, Any]()
     for name, (before, after, share) in changes.items():
         found = [_delay(before, after, share, options.reference, rng) for _ in range(options.rounds)]
         report[name] = _delays([delay for delay, _ in found], [signal for _, signal in found])
     shuffled = [_watched(_order(every, rng), options.reference, None) for _ in range(options.rounds)]
     drawn = [_watched(every, options.reference, rng) for _ in range(options.long)]
     simulated = {
-        f"simulated, reference {count}": [_simulated(count, rng) for _ in range(options.simulated)]
+        f"simulated, reference {count}": [_simulated(count, normal) for _ in range(options.simulated)]
         for count in (30, 100, 250)
     }
     for name, runs in {"shuffled": shuffled, "resampled": drawn, **simulated}.items():

@@ -9,7 +9,8 @@ from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import option
 
 if TYPE_CHECKING:
-    from layoutray.review.drift import Drift, ObservedDocument
+    from layoutray.document.signals import Observed
+    from layoutray.review.drift import Drift, Place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,8 @@ class DriftOptions:
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("drift", arguments, DriftOptions)
     # Imported here because packages take seconds, for which `--help` shall not wait.
+    from dataclasses import asdict
+
     from layoutray.document.signals import Reference
     from layoutray.errors import InputError
     from layoutray.formats.spreadsheet import csv_file
@@ -67,11 +70,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.csv:
         rows = [(rank, one.doc_id, one.source) for rank, one in enumerate(found.shown_by, 1)]
         shards.write_file(csv_file([("rank", "doc_id", "source"), *rows]), chosen.csv)
-    terminal.show_report(_plain(found), chosen.json)
+    terminal.show_report(asdict(found), chosen.json)
     return 0
 
 
-def _documents(chosen: DriftOptions) -> "list[ObservedDocument]":
+def _documents(chosen: DriftOptions) -> "list[tuple[Place, Observed]]":
     from layoutray.review.answered_folder import answered_documents
     from layoutray.review.drift import of_answers, of_review
     from layoutray.review.store import ReviewStore
@@ -103,24 +106,8 @@ def _show(found: "Drift") -> None:
     terminal.say("\n".join(f"* {_named(one)}" for one in found.shown_by))
 
 
-def _named(document: "ObservedDocument") -> str:
+def _named(document: "Place") -> str:
     from datetime import datetime
 
     when = f" ({datetime.fromtimestamp(document.time):%Y-%m-%d %H:%M})" if document.time else ""
     return f"{document.source or document.doc_id}{when}"
-
-
-def _plain(found: "Drift") -> dict[str, object]:
-    from dataclasses import asdict
-
-    def document(one: "ObservedDocument | None") -> dict[str, object] | None:
-        return one and {"doc_id": one.doc_id, "source": one.source, "time": one.time}
-
-    return {
-        "documents": found.documents,
-        "evidence": found.evidence,
-        "alarm": document(found.alarm),
-        "since": document(found.since),
-        "signals": [asdict(one) for one in found.signals],
-        "shown_by": [document(one) for one in found.shown_by],
-    }

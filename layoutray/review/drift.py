@@ -44,13 +44,12 @@ class DriftMonitor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedDocument:
+class Place:
     """A document of a sequence. `time`: when it was answered, in seconds since 1970; None if nothing says it."""
 
     doc_id: str
     source: str
     time: float | None
-    observed: Observed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,79 +77,68 @@ class Drift:
 
     documents: int
     evidence: float
-    alarm: ObservedDocument | None = None
-    since: ObservedDocument | None = None
+    alarm: Place | None = None
+    since: Place | None = None
     signals: Sequence[ChangedSignal] = ()
-    shown_by: Sequence[ObservedDocument] = ()
+    shown_by: Sequence[Place] = ()
 
 
-def drift(documents: Iterable[ObservedDocument], reference: Reference | None) -> Drift:
+def drift(documents: Iterable[tuple[Place, Observed]], reference: Reference | None) -> Drift:
     """What a sequence of documents, the earliest first, shows of a change since `reference`, or since its beginning."""
     monitor = DriftMonitor(reference)
-    watched: list[tuple[ObservedDocument, Mapping[str, float]]] = []
+    watched: list[tuple[Place, Observed, Mapping[str, float]]] = []
     highest: dict[str, float] = {}
     alarm, begun = None, 0
-    for document in documents:
-        p_values = monitor.add(document.observed)
-        if not p_values:
+    for place, observed in documents:
+        if not (p_values := monitor.add(observed)):
             continue
-        watched.append((document, p_values))
+        watched.append((place, observed, p_values))
         if alarm is None and monitor.test.evidence >= FALSE_ALARM_EVERY:
-            alarm, begun = document, monitor.test.begun
+            alarm, begun = place, monitor.test.begun
         highest = {name: max(one, highest.get(name, 0.0)) for name, one in monitor.test.evidence_of().items()}
-    evidence = monitor.test.evidence
     if alarm is None or monitor.reference is None:
-        return Drift(documents=len(watched), evidence=evidence)
+        return Drift(documents=len(watched), evidence=monitor.test.evidence)
+    since, usual = watched[begun:], monitor.reference
     changed = sorted((name for name in highest if highest[name] >= FALSE_ALARM_EVERY), key=lambda name: -highest[name])
-    since = watched[begun:]
-    unlike = sorted(since, key=lambda one: sum(math.log(one[1].get(name, 1.0)) for name in changed))
+    signals = [usual.signals(observed) for _, observed, _ in since]
+    unlike = sorted(since, key=lambda one: sum(math.log(one[2].get(name, 1.0)) for name in changed))
     return Drift(
         documents=len(watched),
-        evidence=evidence,
+        evidence=monitor.test.evidence,
         alarm=alarm,
         since=since[0][0],
-        signals=[_changed(name, highest[name], monitor.reference, since) for name in changed],
-        shown_by=[document for document, _ in unlike[:_SHOWN]],
+        signals=[
+            ChangedSignal(
+                signal=name,
+                evidence=highest[name],
+                before=median(usual.samples[name]),
+                since=median(one[name] for one in signals if name in one),
+            )
+            for name in changed
+        ],
+        shown_by=[place for place, _, _ in unlike[:_SHOWN]],
     )
 
 
-def _changed(
-    name: str,
-    evidence: float,
-    reference: Reference,
-    since: Sequence[tuple[ObservedDocument, Mapping[str, float]]],
-) -> ChangedSignal:
-    found = [reference.signals(document.observed) for document, _ in since]
-    after = median(one[name] for one in found if name in one)
-    return ChangedSignal(signal=name, evidence=evidence, before=median(reference.samples[name]), since=after)
-
-
-def of_answers(documents: Iterable[AnsweredDocument]) -> list[ObservedDocument]:
+def of_answers(documents: Iterable[AnsweredDocument]) -> list[tuple[Place, Observed]]:
     """Documents of a folder of answers, by the names of their files: nothing says when they were answered."""
     observed = (
-        ObservedDocument(
-            doc_id=one.doc_id,
-            source=one.source,
-            time=None,
-            observed=Observed.of(one.pages, [(said.name, said.confidence) for said in one.said]),
+        (
+            Place(doc_id=one.doc_id, source=one.source, time=None),
+            Observed.of(one.pages, [(said.name, said.confidence) for said in one.said]),
         )
         for one in documents
     )
-    return sorted(observed, key=lambda one: one.source)
+    return sorted(observed, key=lambda one: one[0].source)
 
 
-def of_review(store: ReviewStore) -> Iterator[ObservedDocument]:
+def of_review(store: ReviewStore) -> Iterator[tuple[Place, Observed]]:
     """The documents that the newest version has answered, in the order of time."""
     for row in store.database.rows(_OF_NEWEST):
-        number = row["number"]
-        said = store.database.rows("SELECT name, confidence FROM said WHERE document = ?", number)
-        found = (store.page(number, page) for page, _, _ in store.pages(number))
-        yield ObservedDocument(
-            doc_id=row["doc_id"],
-            source=row["source"],
-            time=row["added"],
-            observed=Observed.of([page for page in found if page], [(one["name"], one["confidence"]) for one in said]),
-        )
+        said = store.database.rows("SELECT name, confidence FROM said WHERE document = ?", row["number"])
+        found = (store.page(row["number"], page) for page, _, _ in store.pages(row["number"]))
+        observed = Observed.of([page for page in found if page], [(one["name"], one["confidence"]) for one in said])
+        yield Place(doc_id=row["doc_id"], source=row["source"], time=row["added"]), observed
 
 
 _OF_NEWEST = """

@@ -88,15 +88,15 @@ def test_the_verb_reads_the_documents_of_the_newest_version_in_a_review_file(
 def test_a_page_in_memory_and_in_the_review_file_are_the_same(tmp_path: Path) -> None:
     store, document = ReviewStore.open(str(tmp_path / "review.db")), answered(1, _USUAL)
     store.add(document)
-    (found,) = of_review(store)
+    ((_, observed),) = of_review(store)
     store.close()
-    assert found.observed == Observed.of(document.pages, [("total", document.said[0].confidence)])
+    assert observed == Observed.of(document.pages, [("total", document.said[0].confidence)])
 
 
 def test_a_folder_of_answers_is_read_in_the_order_of_names_and_needs_documents_after_its_reference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers, pages = write_answers(tmp_path, ["a", "b"], pages_each=2)
-    assert [one.doc_id for one in of_answers(answered_documents(answers, pages))] == ["id-a", "id-b"]
+    assert [one.doc_id for one, _ in of_answers(answered_documents(answers, pages))] == ["id-a", "id-b"]
     assert main(["drift", answers, "--pages", pages]) == 1
     assert "has too few documents: the first 100 are the reference" in " ".join(capsys.readouterr().err.split())
