@@ -50,7 +50,7 @@ STAGES = (
     Stage(
         "measure",
         "champion",
-        "evaluate calibrate promote promise rollback select picture benchmark",
+        "evaluate calibrate promote promise drift rollback select picture benchmark",
         "evaluation metrics active_learning report",
     ),
     Stage("answer", "answers", "answer predict serve keys", "inference serving"),

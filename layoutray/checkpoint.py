@@ -5,7 +5,7 @@ labels.json         names of the outputs, in order
 model.safetensors   weights; matrices may be 8-bit integers, see `read_tensors`
 tokenizer.json      vocabulary
 metrics.json        metrics of the evaluation at which the model was saved
-provenance.json     data, code version and starting checkpoints of the model
+provenance.json     data, code version and starting checkpoints of the model; what labelled documents were like
 calibration.json    the temperature of its probabilities; 1 if this file is missing
 example.json        optional: pages that the model can answer, as the body of a request to /v1/extract
 """

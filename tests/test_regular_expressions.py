@@ -13,6 +13,7 @@ import pytest
 import layoutray
 from layoutray.document.field_type import FieldType
 from layoutray.document.normal_form import normal_form
+from layoutray.document.signals import plain_words
 from layoutray.evaluation import leakage
 from layoutray.tasks.field_names import name_words
 
@@ -71,7 +72,7 @@ def functions() -> Iterator[tuple[str, Callable[[str], object]]]:
         field = FieldType(type=kind)
         yield f"normal_form {kind}", lambda text, field=field: normal_form(text, field)
     yield "name_words", name_words
-    yield "leakage", lambda text: (leakage._text([text]), leakage._without_digits([text]))
+    yield "leakage", lambda text: (leakage._text([text]), plain_words([text]))
 
 
 def parts() -> Iterator[tuple[str, str, str]]:

@@ -44,6 +44,7 @@ def _calibrate(chosen: CalibrateOptions, goal: "Goal", out: str) -> None:
     from layoutray import checkpoint
     from layoutray.evaluation.acceptance import choose_thresholds, with_thresholds
     from layoutray.evaluation.evaluate import evaluate
+    from layoutray.evaluation.reference import with_reference
     from layoutray.evaluation.second_looks import second_looks
 
     tracked, selection = chosen.load(), chosen.selection()
@@ -58,7 +59,8 @@ def _calibrate(chosen: CalibrateOptions, goal: "Goal", out: str) -> None:
             raise InputError(f"{chosen.checkpoint} has second looks; give the checkpoint without them")
         schema, judged = second_looks(fields.documents, schema)
     schema = choose_thresholds(schema, judged, fields.scores, goal)
-    checkpoint.save(out, with_thresholds(tracked.loaded, schema))
+    documents = with_reference(tracked.loaded, selection, fields.documents, judged, schema)
+    checkpoint.save(out, with_thresholds(documents, schema))
     checkpoint.copy_example(tracked.folder, out)
     if run := tracked.run():
         run.note(out)

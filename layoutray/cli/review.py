@@ -22,7 +22,10 @@ class ReviewOptions:
         "--pages", metavar="FOLDER", help="pages that were answered, if `predict` did not read them from files itself"
     )
     order: str = option(
-        "--order", metavar="FILE", default="", help="review.csv of `layoutray select`: its documents come first"
+        "--order",
+        metavar="FILE",
+        default="",
+        help="review.csv of `layoutray select`, or the file of `layoutray drift`: its documents come first",
     )
     reviewer: str = option(
         "--reviewer", default=getpass.getuser, help="your name, for the history (default: %(default)s)"

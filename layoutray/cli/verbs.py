@@ -44,6 +44,7 @@ VERBS = {
     "promise": Verb(
         "Say what reviewed answers show of the accepted ones, and accept more where they allow it.", ".promise:main"
     ),
+    "drift": Verb("Say whether and since when documents have changed, without labels.", ".drift:main"),
     "rollback": Verb("Make the former champion of a registered model its champion again.", ".rollback:main"),
     "answer": Verb("Answer fields of which only the names are given, on files without labels.", ".answer:main"),
     "predict": Verb("Answer a folder of files, or ingested pages, in bulk.", ".predict:main"),
@@ -106,8 +107,8 @@ EXTRAS: Mapping[str, Sequence[str]] = {
     "tracking": ("rollback",),
     "train": (
         *("train", "synthesize", "encode", "pretrain", "finetune", "sweep", "learning-curve", "compare"),
-        *("evaluate", "calibrate", "select", "promote", "promise", "export huggingface", "export label-studio"),
-        *("picture answers", "picture reliability", "picture words"),
+        *("evaluate", "calibrate", "select", "promote", "promise", "drift", "export huggingface"),
+        *("export label-studio", "picture answers", "picture reliability", "picture words"),
     ),
     "serve": ("review", "serve", "keys create", "keys list", "keys revoke"),
     "all": ("demo",),

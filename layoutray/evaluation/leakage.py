@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
+from layoutray.document.signals import TEMPLATE_WORDS, plain_words
 from layoutray.store.data_set import DataSet
 
-HEADER_WORDS = 5
-"""Two documents with the same first words have the same template."""
 SHINGLE_WORDS = 3
 """Length of the word runs (shingles) whose overlap is the similarity of two documents."""
 SAME_TEMPLATE = 0.5
@@ -42,9 +41,9 @@ class Known:
 
 def known(held_out: Texts, training: Texts) -> Known:
     """The documents of `held_out` that leak from `training`. Documents without words are compared by id alone."""
-    templates = [_without_digits(words) for words in training.values()]
+    templates = [plain_words(words) for words in training.values()]
     texts = {_text(words) for words in training.values()} - {""}
-    headers = {words[:HEADER_WORDS] for words in templates} - {()}
+    headers = {words[:TEMPLATE_WORDS] for words in templates} - {()}
     # Documents by shingle, so that a document is compared only with those that share a shingle.
     sizes: list[int] = []
     documents: dict[_Words, list[int]] = defaultdict(list)
@@ -63,8 +62,8 @@ def known(held_out: Texts, training: Texts) -> Known:
     copies = frozenset(doc_id for doc_id, words in held_out.items() if doc_id in training or _text(words) in texts)
     same_template = {
         doc_id
-        for doc_id, words in ((doc_id, _without_digits(words)) for doc_id, words in held_out.items())
-        if words[:HEADER_WORDS] in headers or similarity(words) >= SAME_TEMPLATE
+        for doc_id, words in ((doc_id, plain_words(words)) for doc_id, words in held_out.items())
+        if words[:TEMPLATE_WORDS] in headers or similarity(words) >= SAME_TEMPLATE
     }
     return Known(copies, copies | same_template)
 
@@ -84,11 +83,6 @@ def document_words(data_set: DataSet, splits: Collection[str]) -> dict[str, list
 def _text(words: Sequence[str]) -> str:
     """Letters and digits of the text. Engines and annotators split words differently, so blanks are left out."""
     return re.sub(r"[\W_]", "", "".join(words).casefold())
-
-
-def _without_digits(words: Sequence[str]) -> _Words:
-    """Letters of the words. Numbers, dates and amounts differ between documents of the same template."""
-    return tuple(plain for word in words if (plain := re.sub(r"[\W\d_]", "", word.casefold())))
 
 
 def _shingles(words: _Words) -> set[_Words]:

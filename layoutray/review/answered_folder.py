@@ -25,7 +25,7 @@ def answered_documents(answers: str, pages: str, ranking: str = "") -> Iterator[
     Args:
         answers: folder written by `predict`.
         pages: folder of the data set that was answered.
-        ranking: CSV file of `select`, which says in which order documents are looked at; empty for none.
+        ranking: CSV file of `select` or `drift`, which says in which order documents are looked at; empty for none.
 
     Raises:
         InputError: when `answers` holds no answers, or `ranking` is not a file of `select`.

@@ -6,6 +6,7 @@ from typing import Any
 
 from layoutray.document import Page
 from layoutray.document.answers import Entity, Problem, Record
+from layoutray.document.signals import Observed
 from layoutray.document.word_source import other_words, word_sources
 from layoutray.inference.generation import Text
 from layoutray.inference.selection import SelectedWord, Selection
@@ -113,6 +114,15 @@ def answered(
         cut=cut,
     )
     return DocumentAnswer(document, schema.ExtractResponse(document=found, **shared), pages)
+
+
+def observed(answered: DocumentAnswer, model: ModelDescription) -> Observed:
+    """What an answered document shows. Values of fields that requests name are left out: no two ask for the same."""
+    found = answered.response.document if isinstance(answered.response, schema.ExtractResponse) else None
+    if found is None or model.by_name:
+        return Observed.of(answered.pages, [])
+    entities = [(one.type, one.confidence) for one in found.entities]
+    return Observed.of(answered.pages, [(one.name, one.confidence) for one in found.fields] or entities)
 
 
 def answer_of_page(number: int, model: ModelDescription, outcome: Outcome) -> dict[str, Any] | None:

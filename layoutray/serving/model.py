@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import psutil
 import torch
@@ -93,6 +93,7 @@ class ModelDescription:
         labels_pages: whether it finds the documents of packets, see `serving.router`.
         learnt: how the words were made of which it has learnt; empty if unknown.
         former: thresholds of earlier versions with the same confidences, by version and field.
+        reference: what its labelled documents were like, as `Reference.to_json` gives it; None if nothing says it.
     """
 
     version: Version
@@ -110,6 +111,7 @@ class ModelDescription:
     labels_pages: bool = False
     learnt: tuple[WordSource, ...] = ()
     former: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict[str, Mapping[str, float | None]])
+    reference: Mapping[str, Any] | None = None
 
     def asking(self, fields: str) -> Self:
         """The model as it answers the fields that a request names, as `tasks.field_names` reads them; empty for none.
@@ -300,6 +302,7 @@ def _describe(
         labels_pages=isinstance(loaded.recipe.task, LabelsPages),
         learnt=loaded.learnt,
         former=loaded.provenance.get("thresholds", {}),
+        reference=loaded.provenance.get("documents"),
     )
 
 

@@ -9,7 +9,9 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.metrics_core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from layoutray.document.signals import Observed, Reference
 from layoutray.errors import ApiError
+from layoutray.review.drift import DriftMonitor
 from layoutray.review.promise import Promise
 from layoutray.serving.capacity import Capacity
 from layoutray.serving.model import ModelDescription
@@ -52,6 +54,13 @@ class Telemetry:
             "Answered documents with words of another source or other settings than the model has learnt from",
             ["model", "version"],
         )
+        self._drift = Gauge(
+            "layoutray_drift_evidence",
+            "Evidence of a signal, or under an empty name of all, that documents have changed",
+            ["model", "version", "signal"],
+            registry=self._registry,
+        )
+        self._monitors: dict[tuple[str, str], DriftMonitor] = {}
         self._versions_answered: dict[tuple[str, str], None] = {}
         self._in_flight = Gauge("layoutray_requests_in_flight", "Documents in flight", registry=self._registry)
         self._request_seconds = self._histogram(
@@ -125,13 +134,24 @@ class Telemetry:
                 labels = (answer.model_id, answer.model_version, entity.type)
                 self._entities.labels(*labels).observe(entity.confidence)
 
+    def observed(self, document: Observed, model: ModelDescription) -> None:
+        """Compare an answered document with earlier ones of the version, and with those on which it was measured."""
+        version = model.model_id, model.model_version
+        if version not in self._monitors:
+            self._monitors[version] = DriftMonitor(Reference.from_json(model.reference) if model.reference else None)
+        monitor = self._monitors[version]
+        monitor.add(document)
+        for signal, evidence in {"": monitor.test.evidence, **monitor.test.evidence_of()}.items():
+            self._drift.labels(*version, signal).set(evidence)
+
     def _remember(self, model: str, version: str) -> None:
         self._versions_answered.pop((model, version), None)
         self._versions_answered[model, version] = None  # the last one
         if len(self._versions_answered) > _MOST_VERSIONS:
             oldest = next(iter(self._versions_answered))
             del self._versions_answered[oldest]
-            for metric in (self._documents, self._other_words, self._values, self._entities):
+            self._monitors.pop(oldest, None)
+            for metric in (self._documents, self._other_words, self._values, self._entities, self._drift):
                 metric.remove_by_labels(dict(zip(("model", "version"), oldest, strict=True)))
 
     def page_failed(self, reason: str) -> None:

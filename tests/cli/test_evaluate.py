@@ -12,10 +12,12 @@ from layoutray.cli import calibrate, evaluate
 from layoutray.cli.main import main
 from layoutray.cli.shared.measured import MeasuredPages
 from layoutray.document import Document, Field, Page
+from layoutray.document.signals import Reference
 from layoutray.document.tags import spans
 from layoutray.document.word_source import WordSource
 from layoutray.errors import InputError
 from layoutray.evaluation.page_selection import PageSelection
+from layoutray.inference.extractor import Extractor
 from layoutray.inference.generation import TextGenerator
 from layoutray.recipe import recipes
 from layoutray.store import codec, shards
@@ -140,7 +142,7 @@ def test_noise_is_refused_where_no_f1_is_measured(short: list[str], capsys: pyte
 def test_a_calibrated_checkpoint_says_what_it_accepts(
     trained_on_values: tuple[Path, Path, list[Page]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    checkpoint, ingested, _ = trained_on_values
+    checkpoint, ingested, made = trained_on_values
     pages_and_split = [str(ingested), "--split", "train", "--tracking-uri", new_store(tmp_path)]
     report, calibrated = tmp_path / "report.json", tmp_path / "calibrated"
     goal = ["--precision", "0.5", "--risk", "0.2", "--second-looks"]
@@ -158,6 +160,12 @@ def test_a_calibrated_checkpoint_says_what_it_accepts(
     capsys.readouterr()
     assert main(["calibrate", str(checkpoint), *pages_and_split, "--out", str(tmp_path / "strict")]) == 0
     assert "needs at least 230 answers, all of them right, and there are 6" in " ".join(capsys.readouterr().err.split())
+    reference = Reference.from_json(load(tmp_path / "strict").provenance["documents"])
+    extractor = Extractor.load(tmp_path / "strict")
+    answers = [[one for one in extractor.answer_fields([page]) if one.name == "total"] for page in made]
+    totals = [max((one.confidence for one in found), default=0.0) for found in answers]
+    assert sorted(reference.samples["value of total"]) == pytest.approx(sorted(totals), abs=1e-4)
+    assert sorted(reference.samples["words"]) == sorted(len(page.words) for page in made)
 
 
 @pytest.mark.slow

@@ -48,6 +48,7 @@ RIGHT: Mapping[str, Given] = {
     "select": {"checkpoint": [_MODEL], "pages": [_PAGES], "out": [_NEW], "count": ["2"]},
     "promote": {"name": ["bills"], "pages": [_PAGES]},
     "promise": {"name": ["bills"], "review": ["file.txt"]},
+    "drift": {"answers": [_ANSWERS], "pages": ["answered/pages"]},
     "rollback": {"name": ["bills"]},
     "predict": {"checkpoint": [_MODEL], "source": ["scans"], "out": [_NEW]},
     "review": {"answers": [_ANSWERS], "pages": ["answered/pages"]},

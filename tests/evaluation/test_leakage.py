@@ -5,6 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from layoutray.document.signals import TEMPLATE_WORDS
 from layoutray.evaluation import leakage
 from layoutray.evaluation.leakage import Known, document_words, known
 from layoutray.store.data_set import DataSet
@@ -51,8 +52,8 @@ def test_similarity_is_the_jaccard_index(documents: list[list[str]], words: list
     expected = [
         len(shingles(words) & shingles(one)) / max(len(shingles(words) | shingles(one)), 1) for one in documents
     ]
-    headers = [one[: leakage.HEADER_WORDS] for one in documents if one]
-    alike = words[: leakage.HEADER_WORDS] in headers or max(expected, default=0) >= leakage.SAME_TEMPLATE
+    headers = [one[:TEMPLATE_WORDS] for one in documents if one]
+    alike = words[:TEMPLATE_WORDS] in headers or max(expected, default=0) >= leakage.SAME_TEMPLATE
     found = known({"new": words}, {f"old {number}": one for number, one in enumerate(documents)})
     assert (found.templates == {"new"}) is alike
 

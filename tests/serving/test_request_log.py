@@ -65,6 +65,7 @@ def test_metrics_tell_models_versions_and_fields_apart(admin: httpx.Client) -> N
     text = admin.get("/metrics").text
     labels = f'model="untrained",version="{answer["model_version"]}"'
     assert f"layoutray_documents_total{{{labels}}}" in text
+    assert f'layoutray_drift_evidence{{model="untrained",signal="",version="{answer["model_version"]}"}} 0.0' in text
     assert answer["document"]["fields"]
     for field in answer["document"]["fields"]:
         accepted = str(field["accepted"]).lower()
