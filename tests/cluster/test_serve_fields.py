@@ -63,7 +63,7 @@ def test_a_document_longer_than_the_model_takes_is_said_to_be_cut(client: httpx.
 def test_a_page_without_words_has_no_fields(client: httpx.Client) -> None:
     blank = {"pages": [{"width": 9, "height": 9, "words": []}]}
     document = client.post("/v1/extract", json=blank).json()["document"]
-    assert document == {"entities": [], "fields": [], "records": [], "cut": False}
+    assert document == {"entities": [], "fields": [], "records": [], "sums": [], "cut": False}
 
 
 def test_a_model_of_fields_writes_no_summaries(client: httpx.Client, trained_on_fields: Trained) -> None:
