@@ -70,7 +70,7 @@ def _measured(pages: Iterable[MarkedPage]) -> tuple[list[Score], float]:
     seconds = 0.0
     for page in pages:
         started = time.process_time()
-        found = marks.find(page.picture)
+        found = marks.find(page.picture, page.words)
         seconds += time.process_time() - started
         scores.append(score(page, found))
     return scores, seconds

@@ -1,6 +1,7 @@
 """Pages with known marks, and how many of them are found with the right state."""
 
 import csv
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutray.document import Word
+from layoutray.document import Box, Word
 from layoutray.document.page import OFF, ON
 from layoutray.synthetic.marks import Point, Sheet, draw
 from layoutray.synthetic.render import Draw, Drawn, document
@@ -25,11 +26,12 @@ _LEAST_SHARED = 0.5
 
 @dataclass(frozen=True, slots=True)
 class MarkedPage:
-    """A picture with the sides of its marks, and whether each is on."""
+    """A picture with the sides of its marks, whether each is on, and the words of the page, if they are known."""
 
     picture: NDArray[np.uint8]
     sides: Sides
     on: NDArray[np.bool_]
+    words: tuple[Word, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def drawn_pages(seed: str, count: int, how: Draw) -> Iterator[MarkedPage]:
 
 
 def funsd_pages(root: Path) -> Iterator[MarkedPage]:
-    """All test forms of FUNSD below `root`; the boxes on nine of them were annotated by eye."""
+    """All test forms of FUNSD below `root` with their annotated words; the boxes on nine were annotated by eye."""
     marks: dict[str, list[list[str]]] = defaultdict(list)
     with _FUNSD.open(encoding="utf-8", newline="") as file:
         for page, *row in list(csv.reader(file))[1:]:
@@ -76,7 +78,15 @@ def funsd_pages(root: Path) -> Iterator[MarkedPage]:
     for path in sorted((root / "dataset" / "testing_data" / "images").glob("*.png")):
         table = np.array(marks[path.stem], np.float64).reshape(-1, 5)
         picture = cv2.imread(str(path), cv2.IMREAD_GRAYSCALE)
-        yield MarkedPage(np.asarray(picture, np.uint8), table[:, :4], table[:, 4] > 0)
+        grey = np.asarray(picture, np.uint8)
+        form = json.loads((path.parent.parent / "annotations" / f"{path.stem}.json").read_bytes())["form"]
+        words = tuple(
+            Word(text=word["text"], box=Box.from_pixels(word["box"], grey.shape[1], grey.shape[0]))
+            for question in form
+            for word in question["words"]
+            if word["text"].strip()
+        )
+        yield MarkedPage(grey, table[:, :4], table[:, 4] > 0, words)
 
 
 def score(page: MarkedPage, found: Sequence[Word]) -> Score:

@@ -39,7 +39,8 @@ _BESIDE, _BESIDE_OPEN = 0.2, 0.1
 _INK = ((200, 1), (225, 3))
 """Least light of paper, of 255, and widths of gaps in outlines that are closed; faint outlines need both."""
 _PROBABLE, _SURE = 0.6, 0.995
-"""Least probability of a mark, and of one of the marks of a page that are about as high. They look alike."""
+"""Least probability of a mark, and of one of the marks of a page that are about as high, and of its state. They look
+alike."""
 _ALIKE = 1.4
 """Most ratio of the heights of marks that look alike."""
 _LETTERS_OF_WORD = 3
@@ -51,8 +52,12 @@ Sides = NDArray[np.int64]
 """x, y, width and height in pixels, (shapes, 4)."""
 
 
-def find(picture: NDArray[np.uint8]) -> list[Word]:
-    """The marks of a picture (height, width) or (height, width, 3) as words, by falling probability."""
+def find(picture: NDArray[np.uint8], words: Sequence[Word] = ()) -> list[Word]:
+    """The marks of a picture (height, width) or (height, width, 3) as words, by falling probability.
+
+    Args:
+        words: that were read on the page.
+    """
     grey, _ = prepared(picture)
     sides = shapes(grey)
     if not len(sides):
@@ -62,23 +67,24 @@ def find(picture: NDArray[np.uint8]) -> list[Word]:
     kept = _best(sides, certain)
     height, width = grey.shape
     corners = np.concatenate([sides[:, :2], sides[:, :2] + sides[:, 2:]], axis=1) / (width, height, width, height)
-    return [
+    states = classes[kept, 1:].max(axis=1)
+    marks = [
         Word(
             text=ON if classes[number, 2] > classes[number, 1] else OFF,
             box=Box(*corners[number].tolist()),
-            confidence=float(classes[number, 1:].max()),
+            confidence=confidence,
         )
-        for number in kept
+        for number, confidence in zip(kept, states.tolist(), strict=True)
     ]
+    apart = apart_from(words, marks)
+    return [marks[number] for number in apart] if (states[apart] >= _SURE).any() else []
 
 
 def among(words: Sequence[Word], marks: Sequence[Word]) -> tuple[Word, ...]:
     """The words of a page with its marks in their lines, each in place of what was read there.
 
-    What has a word of three letters in it is a frame and no mark. A mark without a word at its height is a line and a
-    block of its own.
+    A mark without a word at its height is a line and a block of its own.
     """
-    marks = _without_words(words, marks)
     sides = _sides_of(marks)
     printed = [part for word in words for part in _outside(word, sides)] if marks else [*words]
     before: dict[int, list[Word]] = {}
@@ -102,11 +108,26 @@ def among(words: Sequence[Word], marks: Sequence[Word]) -> tuple[Word, ...]:
     )
 
 
-def _without_words(words: Sequence[Word], marks: Sequence[Word]) -> list[Word]:
+def apart_from(words: Sequence[Word], marks: Sequence[Word]) -> list[int]:
+    """The numbers of marks that are no frame, with a word of three letters in it, and no letter inside a word."""
     long = _sides_of([word for word in words if sum(map(str.isalnum, word.text)) >= _LETTERS_OF_WORD])
     middles = (long[:, :2] + long[:, 2:]) / 2
-    inside = ((sides[:2] <= middles) & (middles <= sides[2:]) for sides in _sides_of(marks))
-    return [mark for mark, within in zip(marks, inside, strict=True) if not within.all(axis=1).any()]
+    printed = _sides_of(words)
+    kept: list[int] = []
+    for number, sides in enumerate(_sides_of(marks)):
+        around = ((sides[:2] <= middles) & (middles <= sides[2:])).all(axis=1).any()
+        level = (sides[1] + sides[3]) / 2
+        over = (
+            (printed[:, 0] < sides[0])
+            & (sides[2] < printed[:, 2])
+            & (printed[:, 1] <= level)
+            & (level <= printed[:, 3])
+        )
+        parts = (_outside(words[other], sides[None]) for other in np.flatnonzero(over).tolist())
+        between = any(sum(any(map(str.isalnum, part.text)) for part in of_word) > 1 for of_word in parts)
+        if not (around or between):
+            kept.append(number)
+    return kept
 
 
 def _sides_of(words: Sequence[Word]) -> NDArray[np.float64]:

@@ -84,7 +84,7 @@ def _with_marks(read: RecognisedPage, drawn: Rendered) -> RecognisedPage:
         marks = importlib.import_module("layoutray.ocr.marks")
     except ModuleNotFoundError as error:
         raise MissingDependencyError.of_extra("recognition.marks = 'detect'", "ocr", error) from error
-    found = marks.find(drawn.image)
+    found = marks.find(drawn.image, read.words)
     provenance = replace(read.provenance, reason=f"{read.provenance.reason}; {len(found)} marks")
     return replace(read, words=marks.among(read.words, found), provenance=provenance)
 

@@ -95,9 +95,19 @@ def test_a_mark_takes_the_place_of_what_was_read_there() -> None:
     assert {one.line for one in placed} == {0}
 
 
-def test_a_frame_around_a_word_is_no_mark() -> None:
-    read = (word("A", 0.1, 0.12), word("GEOGRAPHY", 0.3, 0.4))
-    assert marks.among(read, [word(ON, 0.29, 0.41), word(ON, 0.09, 0.13)]) == (word(ON, 0.09, 0.13), read[1])
+def test_a_frame_around_a_word_and_a_letter_inside_a_word_are_no_marks() -> None:
+    read = (word("A", 0.1, 0.12), word("GEOGRAPHY", 0.3, 0.4), word("DYes", 0.5, 0.54), word("19.20", 0.6, 0.65))
+    boxes = {"frame": (0.29, 0.41), "letter": (0.09, 0.13), "first": (0.498, 0.51), "inside": (0.611, 0.619)}
+    numbers = marks.apart_from(read, [word(ON, *sides) for sides in boxes.values()])
+    assert [[*boxes][number] for number in numbers] == ["letter", "first"]
+
+
+def test_a_page_whose_sure_marks_are_letters_of_words_has_none() -> None:
+    page, pen = sheet()
+    pen.rectangle((300, 400, 330, 430), outline=0, width=3)
+    (mark,) = found(page)
+    around = Box(mark.box.x0 - 0.05, mark.box.y0, mark.box.x1 + 0.05, mark.box.y1)
+    assert marks.find(np.asarray(page), [Word(text="about", box=around)]) == []
 
 
 def test_a_mark_beside_no_word_is_a_line_of_its_own() -> None:
