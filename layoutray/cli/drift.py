@@ -61,11 +61,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"{chosen.checkpoint} does not say what its documents were like; run `layoutray calibrate`"
             )
         reference = Reference.from_json(plain)
-    found = drift(_documents(chosen), reference)
-    if not found.documents:
+    documents = _documents(chosen)
+    if not documents:
+        raise InputError(f"{chosen.answers} has no answered documents; answer some with `layoutray predict`")
+    if reference is None and len(documents) <= FIRST:
         raise InputError(
-            f"{chosen.answers} has too few documents: the first {FIRST} are the reference; give --checkpoint"
+            f"{chosen.answers} has {len(documents)} documents, and the first {FIRST} are the reference of the others; "
+            "give more, or --checkpoint with one that `layoutray calibrate` has written"
         )
+    found = drift(documents, reference)
     _show(found)
     if chosen.csv:
         rows = [(rank, one.doc_id, one.source) for rank, one in enumerate(found.shown_by, 1)]

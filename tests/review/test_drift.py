@@ -99,4 +99,5 @@ def test_a_folder_of_answers_is_read_in_the_order_of_names_and_needs_documents_a
     answers, pages = write_answers(tmp_path, ["a", "b"], pages_each=2)
     assert [one.doc_id for one, _ in of_answers(answered_documents(answers, pages))] == ["id-a", "id-b"]
     assert main(["drift", answers, "--pages", pages]) == 1
-    assert "has too few documents: the first 100 are the reference" in " ".join(capsys.readouterr().err.split())
+    said = " ".join(capsys.readouterr().err.split())
+    assert "has 2 documents, and the first 100 are the reference of the others; give more" in said
