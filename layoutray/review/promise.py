@@ -70,7 +70,7 @@ class Promise:
         """The promise in words."""
         shown = f"at least {math.floor(1000 * self.shown) / 10:g} % of the accepted answers are right"
         if not self.documents and self.accept_from is None:
-            shown = "none of the reviewed answers is accepted"
+            shown = "nothing is known yet about accepted answers"
         told = f"{self.field or 'all fields'}: {shown} (risk {goal.risk:g}, {self.documents} documents reviewed)"
         if self.lowered is not None:
             return f"{told}; shown from confidence {self.lowered:g} on, which `layoutray promise` accepts"

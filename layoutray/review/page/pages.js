@@ -94,12 +94,12 @@ export class Pages extends EventTarget {
   /** Show which value is meant, and bring it into view if `scroll`. */
   mark(id, scroll = false) {
     this.marked = id;
+    const view = this.#views.get(this.review.value(id)?.page);
+    if (scroll && view && !view.shown) this.#drawValues(view); // of a page that was not in view yet
     for (const polygon of this.scroller.querySelectorAll("polygon.value"))
       polygon.classList.toggle("marked", polygon.dataset.id === id);
     const found = this.scroller.querySelector("polygon.value.marked");
-    const page = this.review.value(id)?.page;
-    if (scroll)
-      (found ?? (page ? this.#views.get(page).svg : null))?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (scroll) (found ?? view?.svg)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   /** Draw the values of the pages that are in view. */

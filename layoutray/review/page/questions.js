@@ -8,7 +8,7 @@ import { Review } from "./review.js";
 import { Saver } from "./saving.js";
 
 const MOST_ASKED = 250;
-const SHARE_OF_PAGE = 0.5;
+const SHARE_OF_PAGE = 0.85;
 const KEYS = { y: "yes", n: "no", " ": "skip" };
 
 /** What was asked in this tab, the latest last, and the question that was loaded ahead; both outlive a correction. */
