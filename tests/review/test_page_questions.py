@@ -49,8 +49,10 @@ def test_values_are_answered_one_by_one_and_a_no_opens_the_correction(browser: B
         page.keyboard.press("Enter")
         expect(page).to_have_url(re.compile("#/questions$"))
         expect(title).to_be_visible()
+        page.set_viewport_size({"width": 1000, "height": 250})
         page.keyboard.press("n")
         expect(page.locator("li.value.current .state")).to_contain_text("wrong")
+        expect(page.locator("polygon.value.marked")).to_be_in_viewport()
         page.keyboard.press("Enter")
         expect(title).to_be_visible()
     values = [(one, review.said) for number in numbers if (review := store.review(number)) for one in review.values]
