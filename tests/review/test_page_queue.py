@@ -109,7 +109,7 @@ def test_a_sample_of_accepted_values_is_shown_and_measured(browser: Browser, tmp
         page.goto("/")
         expect(page.get_by_text("Sample of the accepted values: 3 wait for a look.")).to_be_visible()
         page.get_by_text("Promises").click()
-        every = "all fields: nothing is known yet about accepted answers (risk 0.1, 0 documents reviewed); 253 more right"
+        every = "all fields: nothing is known yet about accepted answers (risk 0.1, 0 documents reviewed); 253 more"
         expect(page.get_by_text(every)).to_be_visible()
         show(page, number)
         expect(page.locator("li.value .meaning")).to_have_text(["sample of accepted"] * 3)
