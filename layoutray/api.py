@@ -96,6 +96,7 @@ def serve(checkpoint: str | Path, **given: Any) -> Generator[str]:
         from layoutray.cluster.endpoint.application import running
     chosen = vars(verb.parser().parse_args(["--", str(checkpoint)]))
     settings, registry = verb.parts(chosen | options.replacing(chosen, given))
+    deployment.path_of(settings, registry)
     deployment.check(settings, registry)
     with connect(), running(settings, registry=registry) as url:
         yield url

@@ -1,10 +1,11 @@
 """Packets: files that hold several documents, each on consecutive pages."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from layoutray.document.page import Document, Field, Page
+from layoutray.errors import InputError
 
 PART = "part"
 """Name of the fields that say where a document of a packet is: `4-6 invoice`."""
@@ -46,10 +47,28 @@ def part_of(value: str) -> Part | None:
     return part if part.first <= part.last else None
 
 
+def wrong_part(value: str, others: Iterable[str]) -> str:
+    """What is wrong with the value of such a field, beside those of its packet before it; empty if nothing is."""
+    if not (part := part_of(value)):
+        return f"the pages and kind are {value!r:.80}; the pages must be a number such as 4, or two such as 4-6"
+    for text in others:
+        other = part_of(text)
+        if other and other.first <= part.last and part.first <= other.last:
+            return f"{value!r:.80} and {text!r:.80} have pages in common; a page is of one document"
+    return ""
+
+
 def parts_of(document: Document) -> list[Part]:
-    """The documents that the fields of a packet state, in page order; none if nobody has said what it holds."""
-    stated = (part_of(field.value) for field in document.fields if field.name == PART)
-    return sorted((part for part in stated if part), key=lambda part: part.first)
+    """The documents that the fields of a packet state, in page order; none if nobody has said what it holds.
+
+    Raises:
+        InputError: for a value that states none, or pages of another one.
+    """
+    values = [field.value for field in document.fields if field.name == PART]
+    for place, value in enumerate(values):
+        if problem := wrong_part(value, values[:place]):
+            raise InputError(f"value {place + 1} of {PART!r} of {document.source}: {problem}; correct the value")
+    return sorted(filter(None, map(part_of, values)), key=lambda part: part.first)
 
 
 def page_tag(parts: Sequence[Part], number: int) -> str | None:

@@ -5,14 +5,19 @@ from dataclasses import replace
 from typing import Any
 
 import httpx
+import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
 
 from layoutray.cli.shared import deployment
 from layoutray.cluster.endpoint.versions import NO_REGISTRY
+from layoutray.devices import CPU
 from layoutray.errors import InputError
 from layoutray.inference.extractor import Extractor
+from layoutray.ocr.settings import Recognition
+from layoutray.pyfunc import DocumentModel
 from layoutray.serving.limits import Limits
+from layoutray.serving.model import Loader, Version
 from layoutray.serving.settings import ServeSettings
 from layoutray.serving.submission import word_pages
 from layoutray.tasks.packets import split
@@ -105,6 +110,23 @@ def test_a_route_to_a_model_that_is_not_served_is_refused() -> None:
         ServeSettings("x", routes={"bill": "orders"})
 
 
-def test_a_route_of_a_kind_that_the_model_does_not_find_is_refused_before_the_start(settings: ServeSettings) -> None:
-    with pytest.raises(InputError, match="routes name the kinds bil; the model finds bill, deed, note"):
-        deployment.path_of(replace(settings, routes={"bil": "bills"}), NO_REGISTRY)
+@pytest.mark.parametrize(
+    ("default", "routes", "problem"),
+    [
+        ("pages", {"bil": "bills"}, "routes name the kinds bil; the models find bill, deed, note"),
+        ("bills", {"bill": "bills", "bil": "bills"}, "routes name the kinds bil; the models find bill, deed, note"),
+        ("bills", {"deed": "pages"}, "routes name model pages of task page_labels, which extracts nothing"),
+    ],
+)
+def test_a_route_that_cannot_be_taken_is_refused_before_the_start(
+    settings: ServeSettings, default: str, routes: dict[str, str], problem: str
+) -> None:
+    with pytest.raises(InputError, match=problem):
+        deployment.path_of(replace(settings, checkpoint=settings.models[default], routes=routes), NO_REGISTRY)
+
+
+def test_a_model_of_pages_that_mlflow_loads_splits_packets(settings: ServeSettings) -> None:
+    loaded = Loader(CPU).load(Version(settings.checkpoint, ""))
+    (answer,) = DocumentModel(loaded, Recognition()).predict(pd.DataFrame({"pages": [[PAGE, BLANK]]}))
+    assert [one["pages"] for one in answer["packet"]["documents"]] == [[1]]
+    assert answer["packet"]["other_pages"] == [{"page_number": 2, "role": "blank"}]

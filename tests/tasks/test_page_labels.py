@@ -69,6 +69,20 @@ def test_pages_of_a_file_without_stated_documents_are_dead_letters(tmp_path: Pat
     assert [letter.reason for letter in encoder(shards.read(made.pages, PAGES))[1]] == ["bad_annotation"] * 5
 
 
+@pytest.mark.parametrize(
+    ("parts", "problem"),
+    [
+        ([("form", "1-2"), ("bill", "4~5")], "value 2 of 'part' of p.pdf: .* '4~5 bill'; the pages must be a number"),
+        ([("form", "1-2"), ("bill", "2-5")], "value 2 of 'part' of p.pdf: '2-5 bill' and '1-2 form' have pages"),
+    ],
+)
+def test_a_stated_document_that_is_mistyped_is_refused(
+    tmp_path: Path, packet: list[Page], parts: Sequence[tuple[str, str]], problem: str
+) -> None:
+    with pytest.raises(InputError, match=problem):
+        labels_for(TASK, [data_set(tmp_path, packet, *parts)])
+
+
 def test_the_first_and_the_last_words_of_a_long_page_are_read(packet: list[Page]) -> None:
     word = packet[0].words[0]
     long = replace(packet[0], words=tuple(replace(word, text=str(number)) for number in range(400)))

@@ -17,7 +17,7 @@ from layoutray.serving.access.keys import KeyStore
 from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.model import Version, load_model, served_path, weights_bytes
 from layoutray.serving.settings import ServeSettings
-from layoutray.tasks import LabelsPages
+from layoutray.tasks import LabelsPages, ReadsNames, TagsWords, fields_of
 from layoutray.tracking import registered, stores
 
 
@@ -39,13 +39,30 @@ def path_of(settings: ServeSettings, registry: Registry) -> str:
     """The path of the model's answers.
 
     Raises the error of a checkpoint that is broken, missing or answers nothing, and InputError for a route of a kind
-    that a model of pages does not find.
+    that no model of pages finds, or to a model that extracts nothing.
     """
     loaded = checkpoint.load(registry.fetch(settings.checkpoint))
-    kinds = sorted({kind_of(label) for label in loaded.labels}) if isinstance(loaded.recipe.task, LabelsPages) else []
-    if kinds and (unknown := sorted(settings.routes.keys() - set(kinds))):
-        raise InputError(f"routes name the kinds {', '.join(unknown)}; the model finds {', '.join(kinds)}")
+    if settings.routes:
+        _check_routes(settings, registry, loaded)
     return served_path(load_model(loaded, settings.beams, CPU))
+
+
+def _check_routes(settings: ServeSettings, registry: Registry, default: checkpoint.Checkpoint) -> None:
+    kinds = set[str]()
+    for name, address in {"": "", **settings.models}.items():
+        loaded = checkpoint.load(registry.fetch(registry.find(address).checkpoint)) if name else default
+        task = loaded.recipe.task
+        if isinstance(task, LabelsPages):
+            kinds |= {kind_of(label) for label in loaded.labels}
+        extracts = (isinstance(task, TagsWords) or fields_of(task)) and not isinstance(task, LabelsPages | ReadsNames)
+        if name in settings.routes.values() and not extracts:
+            raise InputError(
+                f"routes name model {name} of task {task.name}, which extracts nothing from documents without more "
+                "parameters; route to a model that finds entities or fields"
+            )
+    if unknown := sorted(settings.routes.keys() - kinds):
+        found = ", ".join(sorted(kinds)) or "none, because none is of task page_labels"
+        raise InputError(f"routes name the kinds {', '.join(unknown)}; the models find {found}")
 
 
 def check(settings: ServeSettings, registry: Registry) -> None:

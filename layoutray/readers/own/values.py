@@ -19,12 +19,12 @@ import io
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
 from layoutray.document import Field
-from layoutray.document.packets import PART, part_field, part_of
+from layoutray.document.packets import PART, part_field, wrong_part
 from layoutray.errors import DocumentError, InputError
 from layoutray.readers import DocumentRef, Truth
 from layoutray.readers.annotation import comparable, file_name, folder_of, json_uri, named, nothing_found, text_of
@@ -91,7 +91,9 @@ def _documents(table: str, files: set[str]) -> dict[str, list[_Value]]:
             mistakes.append(f"line {line}: no file {file!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
         elif row and not record:
             mistakes.append(f"line {line}: row is {row!r}; it must be a number from 1 on, or empty")
-        elif field == PART and (problem := _wrong_part(value, documents[uri])):
+        elif field == PART and (
+            problem := wrong_part(value, (text for name, text, _ in documents[uri] if name == PART))
+        ):
             mistakes.append(f"line {line}: {problem}")
         elif (field, value, record) in documents[uri]:
             where = f" in row {record}" if record else ""
@@ -102,18 +104,6 @@ def _documents(table: str, files: set[str]) -> dict[str, list[_Value]]:
         more = [f"and {len(mistakes) - _SHOWN} more"] if len(mistakes) > _SHOWN else []
         raise InputError("\n  ".join([f"mistakes in {table}:", *mistakes[:_SHOWN], *more]))
     return documents
-
-
-def _wrong_part(value: str, others: Sequence[_Value]) -> str:
-    """What is wrong with a value of the field `part`, beside other values of its file; empty if nothing is."""
-    part = part_of(value)
-    if not part:
-        return f"the pages and kind are {value!r:.80}; the pages must be a number such as 4, or two such as 4-6"
-    for name, text, _ in others:
-        other = part_of(text) if name == PART else None
-        if other and other.first <= part.last and part.first <= other.last:
-            return f"{value!r:.80} and {text!r:.80} have pages in common; a page is of one document"
-    return ""
 
 
 def _csv_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
