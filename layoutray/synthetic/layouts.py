@@ -8,11 +8,11 @@ from layoutray.synthetic.bills import invent_bill
 from layoutray.synthetic.canvas import Canvas, Face, Side, by_rows
 from layoutray.synthetic.sheet import Column, Sheet, printer
 from layoutray.synthetic.sums import account, sums, tax_summary
-from layoutray.synthetic.tables import TABLES, columns, columns_over_pages
+from layoutray.synthetic.tables import TABLES, columns
 
 FAMILIES = ("DejaVuSans", "DejaVuSerif", "DejaVuSansMono", "STIXGeneral")
-_TALL = 3400
-_A4 = 1.414
+TALL = 3400
+A4 = 1.414
 """Height of a sheet as a share of its width."""
 _SIDES: tuple[Side, ...] = ("left", "centre", "right")
 
@@ -62,11 +62,11 @@ def _numbers(column: Column, kinds: list[str]) -> None:
 def invoice(column: Column, of: str = "invoice") -> None:
     """A head, the customer, numbers and dates, goods, sums beside or above how to pay, and a footer."""
     sheet = column.sheet
-    _head(column, of)
-    kinds = {"date", *sheet.random.sample(_NUMBERS[of], sheet.random.randint(1, min(6, len(_NUMBERS[of]))))}
+    head(column, of)
+    kinds = {"date", *sheet.random.sample(NUMBERS[of], sheet.random.randint(1, min(6, len(NUMBERS[of]))))}
     if sheet.chance(0.7):
         kinds.add("number")
-    _parties(column, sheet.pending(*sorted(kinds)))
+    parties(column, sheet.pending(*sorted(kinds)))
     column.skip()
     if sheet.chance(0.3):
         blocks.paragraph(column, "sentences", 1)
@@ -82,11 +82,11 @@ def _foot(column: Column) -> None:
     sheet = column.sheet
     column.skip(sheet.random.choice((1, 2, 4)))
     if sheet.chance(0.6):
-        column.y = max(column.y, _A4 * sheet.canvas.width - 9 * sheet.face.leading)
+        column.y = max(column.y, A4 * sheet.canvas.width - 9 * sheet.face.leading)
     blocks.footer(column)
 
 
-_NUMBERS = {
+NUMBERS = {
     "invoice": [
         "number", "due_date", "order_number", "order_date", "customer_number", "delivery_date", "payment_method",
         "clerk", "total", "tax_number",
@@ -98,7 +98,7 @@ _NUMBERS = {
 """Numbers and dates that a document may state, by its kind."""
 
 
-def _head(column: Column, of: str) -> None:
+def head(column: Column, of: str) -> None:
     """The company on either side or in the middle, with or without the title beside it, or a logo alone."""
     sheet = column.sheet
     large, style = sheet.random.choice((1.4, 1.8, 2.4)), sheet.random.randrange(5)
@@ -122,7 +122,7 @@ def _head(column: Column, of: str) -> None:
     column.skip(sheet.random.choice((0.5, 1, 2)))
 
 
-def _parties(column: Column, kinds: list[str]) -> None:
+def parties(column: Column, kinds: list[str]) -> None:
     """The customer on one side, numbers and dates or another address on the other side or below."""
     sheet = column.sheet
     parts = column.split(sheet.random.choice((0.45, 0.5, 0.6)))
@@ -174,8 +174,8 @@ def delivery(column: Column) -> None:
 def statement(column: Column) -> None:
     """A head, the customer, entries with dates and balances, and what is due."""
     sheet = column.sheet
-    _head(column, "statement")
-    _parties(column, sheet.pending("date", *sheet.random.sample(_NUMBERS["statement"], sheet.random.randint(1, 4))))
+    head(column, "statement")
+    parties(column, sheet.pending("date", *sheet.random.sample(NUMBERS["statement"], sheet.random.randint(1, 4))))
     column.skip()
     account(column)
     blocks.pairs(column.split(0.5)[1] if sheet.chance(0.5) else column, ["total"])
@@ -247,7 +247,7 @@ WITH_GOODS: tuple[Layout, ...] = (receipt, receipt, invoice, order)
 def draw(random: Random, layout: Layout, itemised: bool = False) -> tuple[Canvas, int]:
     """A page of one kind; returns it with the used height in pixels."""
     narrow = layout is receipt
-    column = _first_column(random, narrow, itemised)
+    column = first_column(random, narrow, itemised)
     sheet, canvas = column.sheet, column.sheet.canvas
     layout(column)
     canvas.values = sheet.printed_values()
@@ -256,58 +256,15 @@ def draw(random: Random, layout: Layout, itemised: bool = False) -> tuple[Canvas
     if random.random() < 0.6:
         canvas.marks = by_rows(canvas.marks)
     used = round(column.y + random.uniform(20, 120))
-    return canvas, used if narrow or random.random() < 0.3 else max(used, round(_A4 * canvas.width))
+    return canvas, used if narrow or random.random() < 0.3 else max(used, round(A4 * canvas.width))
 
 
-def draw_long_invoice(random: Random, pages: int) -> list[tuple[Canvas, int]]:
-    """An invoice of about `pages` pages, whose goods are line items; returns its pages as `draw` does.
-
-    Its sums have a subtotal and a rounding, so that its items can always be checked.
-    """
-    goods = max(round(pages * random.uniform(24, 32)) - 16, 1)
-    column = _first_column(random, narrow=False, itemised=True, goods=goods)
-    sheet, drawn = column.sheet, [column.sheet.canvas]
-    bottom = _A4 * sheet.canvas.width - 4 * sheet.face.leading
-    named = sheet.chance(0.6)
-
-    def next_page() -> Column:
-        sheet.canvas = Canvas(sheet.canvas.width, _TALL, sheet.canvas.letters)
-        drawn.append(sheet.canvas)
-        top = Column(sheet, column.left, column.right, 60 + random.uniform(0, 60))
-        if named:
-            left, right = top.split(0.6)
-            left.write(sheet.value("company"))
-            right.write(sheet.labelled("number"), side="right")
-            top.below((left, right))
-            top.skip()
-        return top
-
-    _head(column, "invoice")
-    _parties(column, sheet.pending("date", "number", *random.sample(_NUMBERS["invoice"][1:6], random.randint(0, 3))))
-    column.skip()
-    last = columns_over_pages(column, bottom, next_page)
-    if last.y + 14 * sheet.face.leading > bottom:
-        last = next_page()
-    sums(last.split(0.4)[1], receipt=False, checkable=True)
-    last.y = bottom - 6 * sheet.face.leading
-    blocks.footer(last)
-    counted, by_row = sheet.chance(0.7), sheet.chance(0.6)
-    for number, canvas in enumerate(drawn, 1):
-        if counted:
-            text = f"{number} / {len(drawn)}"
-            canvas.write_right((last.right, bottom + 3 * sheet.face.leading), text, sheet.face)
-        if by_row:
-            canvas.marks = by_rows(canvas.marks)
-    drawn[0].values = sheet.printed_values()
-    return [(canvas, round(_A4 * canvas.width)) for canvas in drawn]
-
-
-def _first_column(random: Random, narrow: bool, itemised: bool, goods: int = 0) -> Column:
+def first_column(random: Random, narrow: bool, itemised: bool, goods: int = 0) -> Column:
     """The column of a new sheet with a new document of `goods` items; see `invent_bill`."""
     width = random.randrange(560, 1000, 8) if narrow else random.randrange(1000, 1300, 8)
     family = random.choice(("DejaVuSansMono", "DejaVuSansMono", *FAMILIES) if narrow else FAMILIES)
     columns_of_text = random.uniform(30, 46) if narrow else random.uniform(60, 85)
-    canvas = Canvas(width, _TALL, printer(random, upper=0.6 if narrow else 0.08))
+    canvas = Canvas(width, TALL, printer(random, upper=0.6 if narrow else 0.08))
     margin = width * random.uniform(0.03, 0.1)
     size = round((width - 2 * margin) / columns_of_text / Face(family, 100).width("n") * 100)
     sheet = Sheet(

@@ -45,11 +45,6 @@ def itemised_bill(random: Random) -> Drawn:
     return layouts.draw(random, random.choice(WITH_GOODS), itemised=True)
 
 
-def long_invoice(random: Random) -> list[Drawn]:
-    """An invoice of about 1 to 20 pages whose goods are line items; most have fewer than six."""
-    return layouts.draw_long_invoice(random, random.choice((1, 1, 2, 3, 5, 5, 8, 12, 20)))
-
-
 def render_set(root: str | Path, count: int, seed: int, draw: Draw = bill) -> None:
     """Write `count` documents below a folder or address. The index is written last; a set with an index is complete.
 

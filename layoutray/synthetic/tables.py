@@ -10,6 +10,7 @@ On a page that is not `Sheet.itemised`, the same words are no entities.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from layoutray.synthetic.canvas import Face, wrapped
 from layoutray.synthetic.items import LineItem
@@ -21,42 +22,11 @@ Table = Callable[[Column], None]
 
 def columns(column: Column) -> None:
     """A heading, and a row for each item, with columns in any order."""
-    table = _ruled_table(column)
-    _draw_heading(column, table)
+    table = RuledTable.of(column)
+    table.draw_heading(column)
     for number in range(len(column.sheet.bill.order.items)):
-        _draw_item(column, table, number)
-    _close(column, dashed=table.ruled == "dashes")
-
-
-def columns_over_pages(column: Column, bottom: float, next_page: Callable[[], Column]) -> Column:
-    """As `columns`, on as many pages as the items need. Returns the column on the last page.
-
-    Each page has the columns of the first one. Most repeat the heading, and a half state the sum so far at the end of
-    a page, at the start of the next one, or at both. None of these is an entity.
-
-    Args:
-        bottom: of the pages, in pixels.
-        next_page: begins a page.
-    """
-    sheet, order = column.sheet, column.sheet.bill.order
-    table = _ruled_table(column)
-    repeats = sheet.chance(0.8)
-    at_end, at_start = sheet.random.choice(((False, False), (False, False), (True, True), (True, False), (False, True)))
-    _draw_heading(column, table)
-    for number, item in enumerate(order.items):
-        lines = len(table.grid.names[number]) + bool(item.discount) + at_end
-        if column.y + lines * sheet.face.leading > bottom:
-            sheet.canvas.record = None
-            if at_end:
-                _carried(column, table, number, "carried")
-            column = next_page()
-            if repeats:
-                _draw_heading(column, table)
-            if at_start:
-                _carried(column, table, number, "brought")
-        _draw_item(column, table, number)
-    _close(column, dashed=table.ruled == "dashes")
-    return column
+        table.draw_item(column, number)
+    close(column, dashed=table.ruled == "dashes")
 
 
 def names_above(column: Column) -> None:
@@ -76,7 +46,7 @@ def names_above(column: Column) -> None:
             column.skip()
         if item.discount:
             _discount(column, item, (column.left, column.right))
-    _close(column, dashed=sheet.chance(0.5))
+    close(column, dashed=sheet.chance(0.5))
 
 
 def names_below(column: Column) -> None:
@@ -92,7 +62,7 @@ def names_below(column: Column) -> None:
         column.skip()
         if item.discount:
             _discount(column, item, (column.left, column.right))
-    _close(column, dashed=sheet.chance(0.5))
+    close(column, dashed=sheet.chance(0.5))
 
 
 TABLES: tuple[Table, ...] = (columns, names_above, names_below)
@@ -143,7 +113,7 @@ class _Grid:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Ruled:
+class RuledTable:
     """A table with lines.
 
     Attributes:
@@ -157,42 +127,38 @@ class _Ruled:
     ruled: str
     heading: str
 
+    @classmethod
+    def of(cls, column: Column) -> Self:
+        """A table of the items of the sheet's document, which fits into the column."""
+        random, grid = column.sheet.random, _grid(column)
+        sparse = random.choice((0.0, 0.0, 0.5))
+        ruled = random.choice(("", "line", "dashes", "rows"))
+        return cls(grid=grid, sparse=sparse, ruled=ruled, heading=_heading(column.sheet, "item"))
 
-def _ruled_table(column: Column) -> _Ruled:
-    random, grid = column.sheet.random, _grid(column)
-    sparse = random.choice((0.0, 0.0, 0.5))
-    ruled = random.choice(("", "line", "dashes", "rows"))
-    return _Ruled(grid=grid, sparse=sparse, ruled=ruled, heading=_heading(column.sheet, "item"))
+    def draw_heading(self, column: Column) -> None:
+        texts = [(one.heading, "") for one in self.grid.columns]
+        _draw_row(column, self.grid, ([self.heading], "", texts), column.sheet.face.bold)
+        if self.ruled:
+            column.rule(dashed=self.ruled == "dashes")
+        column.skip(0.3)
 
+    def draw_item(self, column: Column, number: int) -> None:
+        sheet, grid = column.sheet, self.grid
+        item = sheet.bill.order.items[number]
+        sheet.canvas.record = number
+        cells = [(one.texts[number], one.kind) for one in grid.columns]
+        _draw_row(column, grid, (grid.names[number], "item.name", cells), sheet.face)
+        if item.discount and "item.discount" not in grid.ends_of:
+            _discount(column, item, (grid.left, grid.ends_of["item.price"]))
+        if self.ruled == "rows":
+            column.rule()
+        column.skip(self.sparse)
 
-def _draw_heading(column: Column, table: _Ruled) -> None:
-    texts = [(one.heading, "") for one in table.grid.columns]
-    _draw_row(column, table.grid, ([table.heading], "", texts), column.sheet.face.bold)
-    if table.ruled:
-        column.rule(dashed=table.ruled == "dashes")
-    column.skip(0.3)
-
-
-def _draw_item(column: Column, table: _Ruled, number: int) -> None:
-    sheet, grid = column.sheet, table.grid
-    item = sheet.bill.order.items[number]
-    sheet.canvas.record = number
-    cells = [(one.texts[number], one.kind) for one in grid.columns]
-    _draw_row(column, grid, (grid.names[number], "item.name", cells), sheet.face)
-    if item.discount and "item.discount" not in grid.ends_of:
-        _discount(column, item, (grid.left, grid.ends_of["item.price"]))
-    if table.ruled == "rows":
-        column.rule()
-    column.skip(table.sparse)
-
-
-def _carried(column: Column, table: _Ruled, number: int, name: str) -> None:
-    """The sum of the items before `number`, and the text `name` for it."""
-    order, grid = column.sheet.bill.order, table.grid
-    amount = order.written(sum(item.price - item.discount for item in order.items[:number]))
-    texts = [(amount if one.kind == "item.price" else "", "") for one in grid.columns]
-    _draw_row(column, grid, ([column.sheet.words(name)], "", texts), column.sheet.face)
-    column.skip(table.sparse)
+    def draw_sum(self, column: Column, name: str, amount: str) -> None:
+        """Draw a row that is no item: a name, and an amount in the column of prices."""
+        texts = [(amount if one.kind == "item.price" else "", "") for one in self.grid.columns]
+        _draw_row(column, self.grid, ([name], "", texts), column.sheet.face)
+        column.skip(self.sparse)
 
 
 def _grid(column: Column) -> _Grid:
@@ -313,7 +279,7 @@ def _count_style(sheet: Sheet) -> Callable[[Column, LineItem, float], None]:
     return write
 
 
-def _close(column: Column, *, dashed: bool) -> None:
+def close(column: Column, *, dashed: bool) -> None:
     """End the items with a line; some pages count them."""
     sheet = column.sheet
     sheet.canvas.record = None

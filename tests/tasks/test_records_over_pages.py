@@ -6,12 +6,13 @@ from random import Random
 
 import pytest
 
+from benchmarks.measure.drawn_invoices import long_invoice
 from layoutray.document import Page
 from layoutray.document.answers import Entity, Record, RecordSum
 from layoutray.document.record_type import RecordType
 from layoutray.errors import InputError
 from layoutray.inference.extractor import page_answers
-from layoutray.synthetic.render import Draw, document, long_invoice
+from layoutray.synthetic.render import Draw, document
 from layoutray.tasks.records import find_records, record_sums, true_records
 from tests.synthetic.test_items import read_back
 from tests.tasks.test_records import Cell, entities, page
