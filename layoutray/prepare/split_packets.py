@@ -3,9 +3,9 @@
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import count
+from itertools import chain
 
 import pyarrow.compute as pc
 
@@ -47,7 +47,7 @@ def split_packets(answers: AnswerSet, data_set: DataSet) -> SplitAnswers:
     pages: dict[str, list[Page]] = defaultdict(list)
     documents: dict[str, list[Document]] = defaultdict(list)
     others = Counter[str]()
-    for packet, of_packet in _packets(data_set, [*labels]):
+    for packet, of_packet in chain.from_iterable(document_groups([data_set], [*labels])):
         found = split(of_packet, labels[packet.doc_id])
         lines.append(_line(packet, found))
         others.update(found.others.values())
@@ -67,11 +67,9 @@ def _names(kinds: Iterable[str]) -> dict[str, str]:
     """A name for the folder of each kind, all different."""
     names: dict[str, str] = {}
     for kind in sorted(kinds):
-        name = short = _NOT_IN_NAMES.sub("-", kind)
-        for number in count(2):
-            if name not in names.values():
-                break
-            name = f"{short}-{number}"
+        name = _NOT_IN_NAMES.sub("-", kind)
+        while name in names.values():
+            name += "-2"
         names[kind] = name
     return names
 
@@ -87,11 +85,6 @@ def _labels(answers: AnswerSet) -> dict[str, dict[int, dict[str, float]]]:
         if row["type"]:
             of_packet.setdefault(row["page"], {})[row["type"]] = row["confidence"]
     return labels
-
-
-def _packets(data_set: DataSet, doc_ids: Sequence[str]) -> Iterator[tuple[Document, list[Page]]]:
-    for group in document_groups([data_set], doc_ids):
-        yield from group
 
 
 def _line(packet: Document, found: SplitPacket) -> str:

@@ -31,16 +31,12 @@ class TargetHead(Head, Protocol):
 
 @runtime_checkable
 class FittedHead(Protocol):
-    """A head that is fitted at once to the states of all examples; the encoder is not trained."""
+    """A head that is fitted at once to the states of all examples, each with one target; the encoder is not trained."""
 
     def __call__(self, encoded: Encoded) -> Float[Tensor, "batch kept labels"]: ...
 
     def features(self, encoded: Encoded) -> Float[Tensor, "batch features"]:
         """What the head takes of the states of each example."""
-        ...
-
-    def targets(self, batch: Batch) -> Int[Tensor, " batch"]:
-        """The target of each example; -100 for one without."""
         ...
 
     def fit(self, features: Float[Tensor, "examples features"], targets: Int[Tensor, " examples"]) -> float:

@@ -10,21 +10,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from layoutray.batching.collate import IGNORED
 from layoutray.batching.examples import Example
 from layoutray.document import Box, Page
 from layoutray.document.answers import Entity, Region
 from layoutray.document.tags import UNKNOWN, kind_of, split_tag
 from layoutray.errors import InputError
-from layoutray.tasks import LabelsPages, Objective, TaskModel
+from layoutray.tasks import LabelsPages, Objective
 from layoutray.tasks.word_labels import WindowLabels, WordLabelling
-from layoutray.tensors import Batch, Encoded, Encoder
+from layoutray.tensors import Encoded, Encoder
 
 _FIRST, _LAST = 110, 50
 """Words of a page that are read: titles and page numbers are among them. More cost time and gain nothing."""
@@ -63,31 +61,13 @@ class PageLabelling(WordLabelling):
     def head(self, encoder: Encoder, num_labels: int, dropout: float) -> nn.Module:
         return PageHead(encoder.width, num_labels)
 
-    def observe(self, model: TaskModel, batch: Batch, examples: Sequence[Example]) -> list[WindowLabels]:
-        _, logits = model.scores(batch)
-        first = np.zeros(1, np.int32)
-        return [
-            WindowLabels(
-                doc_id=example.doc_id,
-                page=example.page,
-                window=example.window,
-                words=first,
-                areas=first,
-                gold=example.labels[example.labels != IGNORED],
-                scores=scores[:1],
-                kept=np.ones(1, np.bool_),
-            )
-            for example, scores in zip(examples, logits.float().cpu().numpy(), strict=True)
-            if example.labels is not None and (example.labels != IGNORED).any()
-        ]
-
     def summarise(self, observations: Sequence[WindowLabels], labels: Sequence[str]) -> dict[str, float]:
         """Shares of pages: `accuracy` of kind and position, `kind_accuracy`, `begin_accuracy` of the position alone.
 
         `pages` counts them.
         """
         pages = self.labels_by_page(observations, labels)
-        judged = [(page.gold[0], page.predicted[0]) for page in pages]
+        judged = [(page.gold[0], page.predicted[0]) for page in pages if page.gold]
         if not judged:
             raise InputError("no page has a label and words")
         shares = {
@@ -141,11 +121,6 @@ class PageHead(nn.Module):
         ]
         most = encoded.states.masked_fill(~real[..., None], -torch.inf).amax(1)
         return torch.cat([encoded.states[:, 0], *means, most], -1)
-
-    def targets(self, batch: Batch) -> Int[Tensor, " batch"]:
-        """See `layoutray.tasks.model.FittedHead`. Of a window, all tokens but one are ignored."""
-        assert batch.labels is not None, "fitting needs a batch with labels"
-        return batch.labels.amax(1)
 
     def fit(self, features: Float[Tensor, "examples features"], targets: Int[Tensor, " examples"]) -> float:
         """See `layoutray.tasks.model.FittedHead`. Weights are those of standardised features."""

@@ -168,7 +168,8 @@ class Loop:
         with torch.no_grad():
             for part in self.feeds.train.evaluation(self.world.rank, self.world.size):
                 batch = part.batch.to(self.world.device)
-                targets = head.targets(batch)
+                assert batch.labels is not None, "fitting needs examples with labels"
+                targets = batch.labels.amax(1)  # all tokens but one are ignored
                 features = head.features(self.model.encoded(batch)).float()
                 found.append((features[targets != IGNORED].cpu(), targets[targets != IGNORED].cpu()))
         gathered = self.world.gather(found)
