@@ -31,8 +31,8 @@ _MOST_AMOUNTS = 16
 """Amounts below the records that are looked at. Their combinations bound the work."""
 
 
-def without_carried_sums(records: Sequence[Record], kind: RecordType) -> list[Record]:
-    """The records of a document, without the sums that are carried over a page break."""
+def checked(records: Sequence[Record], kind: RecordType) -> list[Record]:
+    """The records of a document, which now say whether they add up, without sums that are carried over a page break."""
     kept: list[Record] = []
     net = whole = Decimal(0)
     last = {before.page_number: before for before in records}
@@ -44,15 +44,10 @@ def without_carried_sums(records: Sequence[Record], kind: RecordType) -> list[Re
         bare = not {kind.count, kind.unit_price} & {entity.type for entity in record.fields}
         if amount is not None and at_break and bare and len(kept) > 1 and amount in (net, whole):
             continue
-        kept.append(record)
+        kept.append(replace(record, adds_up=_adds_up(record, kind)))
         net += _net(record, kind)
         whole += amount or 0
     return kept
-
-
-def checked(records: Iterable[Record], kind: RecordType) -> list[Record]:
-    """The records, which now say whether they add up, as far as their fields tell."""
-    return [replace(record, adds_up=_adds_up(record, kind)) for record in records]
 
 
 def record_sum(records: Sequence[Record], kind: RecordType, pages: Sequence[Page]) -> RecordSum | None:

@@ -19,7 +19,7 @@ from typing import Self
 
 from layoutray.document import Page
 from layoutray.document.answers import Entity, Record, RecordSum
-from layoutray.document.record_sums import checked, record_sum, without_carried_sums
+from layoutray.document.record_sums import checked, record_sum
 from layoutray.document.record_type import RecordType
 from layoutray.document.rows import Placed, place, rows, slope_of_lines
 from layoutray.errors import InputError
@@ -50,7 +50,7 @@ def find_records(
             found = [_record(name, page.number, group, kind) for group in groups]
             of_name += found[_is_heading(found, pages, of_name) :]
         if kind.amount:
-            of_name = checked(without_carried_sums(of_name, kind), kind)
+            of_name = checked(of_name, kind)
         records += [replace(record, row=row) for row, record in enumerate(of_name, 1)]
     return tuple(records)
 
