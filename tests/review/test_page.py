@@ -138,7 +138,7 @@ def test_finishing_asks_about_values_that_nobody_looked_at(page: Page, served: S
     asked = page.get_by_role("dialog")
     expect(asked.get_by_role("heading")).to_have_text(f"{len(left)} values still need a look")
     expect(asked.get_by_role("listitem")).to_have_count(len(before.values) - 1)
-    expect(asked).to_contain_text("1 values are learnt")
+    expect(asked).to_contain_text(f"1 values are learnt ({before.said[confirmed].name}); nobody")
     page.keyboard.press("Escape")
     saved(page)
     review = served.store.review(document)
