@@ -139,6 +139,8 @@ def test_finishing_asks_about_values_that_nobody_looked_at(page: Page, served: S
     expect(asked.get_by_role("heading")).to_have_text(f"{len(left)} values still need a look")
     expect(asked.get_by_role("listitem")).to_have_count(len(before.values) - 1)
     expect(asked).to_contain_text(f"1 values are learnt ({before.said[confirmed].name}); nobody")
+    expect(asked.get_by_text("are learnt")).to_be_in_viewport()
+    expect(asked.get_by_role("button", name="Look at them")).to_be_focused()
     page.keyboard.press("Escape")
     saved(page)
     review = served.store.review(document)

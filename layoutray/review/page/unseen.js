@@ -33,7 +33,7 @@ export function askForState(review) {
     ? `${open.length} value${open.length === 1 ? "" : "s"} still need${open.length === 1 ? "s" : ""} a look`
     : "Nobody has looked at some values";
   return ask(title, content, [
-    ["", "Look at them"],
+    ["", "Look at them", { autofocus: true }],
     ["confirmed", "Confirm all and finish"],
     open.length ? ["removed", "Remove all and finish"] : ["open", "Finish, and learn only the others"],
   ]);
