@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 
 from layoutray.metrics import promise
 from layoutray.metrics.acceptance import Goal
-from layoutray.review.queue import Filter
+from layoutray.review.queue import RIGHT, SAID, Filter
 from layoutray.review.store import ReviewStore
-from layoutray.review.values import WRONG
 
 Thresholds = Mapping[str, float | None]
 """The confidence from which answers of a field are accepted; None accepts none."""
@@ -138,22 +137,17 @@ def _reviewed(store: ReviewStore, owner: str | None, model: AnsweredBy) -> list[
     statement = _REVIEWED.format(condition=condition, models=models, versions=versions)
     rows = store.database.rows(statement, *values, *model.models, *model.versions)
     return [
-        (row["document"], row["name"], row["confidence"], bool(row["same"]) and row["state"] not in WRONG)
+        (row["document"], row["name"], row["confidence"], bool(row["correct"]))
         for row in rows
-        if (row["drawn"] or model.versions[row["model_version"]].get(row["name"]) is None)
-        and not (row["state"] == "open" and row["same"])
+        if row["drawn"] or model.versions[row["model_version"]].get(row["name"]) is None
     ]
 
 
-_REVIEWED = """
-    SELECT said.document, said.name, said.confidence, model_version,
-        json_extract(said.content, '$.drawn') AS drawn,
-        json_extract(current.content, '$.state') AS state,
-        (json_extract(current.content, '$.name'), json_extract(current.content, '$.text'))
-            = (said.name, json_extract(said.content, '$.text')) AS same
-    FROM documents JOIN said ON said.document = documents.number
-    JOIN current ON current.document = said.document AND current.id = said.id
-    WHERE {condition} AND model_id IN ({models}) AND model_version IN ({versions})
+_REVIEWED = f"""
+    SELECT said.document, said.name, said.confidence, model_version, {RIGHT} AS correct,
+        json_extract(said.content, '$.drawn') AS drawn
+    FROM {SAID}
+    WHERE {{condition}} AND model_id IN ({{models}}) AND model_version IN ({{versions}}) AND correct IS NOT NULL
         AND json_extract(said.content, '$.row') = '' AND json_extract(said.content, '$.value') != ''
 """
 

@@ -81,7 +81,7 @@ class Entities(WordLabelling):
     ) -> tuple[Entity, ...]:
         """The entities, with the most probable value of each required field of which the decoded tags state none.
 
-        Entities of fields with `is_sum` say whether they are a sum of the page's rows, and whether another amount is near.
+        Those of fields with `is_sum` say whether they are a sum of the page's rows, and whether another amount is near.
         """
         found = super().entities_from_probabilities(page, probabilities, labels)
         for name, field_type in self.fields.items():
