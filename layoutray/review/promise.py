@@ -73,11 +73,11 @@ class Promise:
         told = f"{self.field or 'all fields'}: {shown} (risk {goal.risk:g}, {self.documents} documents reviewed)"
         if self.lowered is not None:
             return f"{told}; shown from confidence {self.lowered:g} on, which `layoutray promise` accepts"
+        # Of a field with a threshold, only those that were drawn count.
+        more = f"{told}; {self.needed} more right answers {'' if self.accept_from is None else 'of the sample '}needed"
         if self.next_from is not None:
-            return f"{told}; {self.needed} more right answers needed to accept from confidence {self.next_from:g} on"
-        return (
-            f"{told}; {self.needed} more right answers needed for {100 * goal.precision:g} %" if self.needed else told
-        )
+            return f"{more} to accept from confidence {self.next_from:g} on"
+        return f"{more} for {100 * goal.precision:g} %" if self.needed else told
 
 
 def promises(store: ReviewStore, owner: str | None, model: AnsweredBy, goal: Goal) -> list[Promise]:
@@ -107,7 +107,7 @@ def of_field(name: str, rows: Sequence[Reviewed], accept_from: float | None, goa
     shown = promise.lower_bound(right, goal.risk)
     wanted, next_from = [right], None
     if accept_from is None or shown >= goal.precision:
-        from_ = min(accept_from or 1.0, 1.0 if lowered is None else lowered)
+        from_ = min(one for one in (1.0, accept_from, lowered) if one is not None)
         next_from = next((step for step in steps[series:] if step < from_), None)
         wanted = [_shares(rows, step) for step in steps[series:] if next_from is not None and step >= next_from]
     return Promise(
