@@ -22,8 +22,8 @@ class CalibrateOptions(EvaluationOptions, GoalOptions):
     second_looks: bool = option(
         "--second-looks",
         action="store_true",
-        help="also fit confidences to how well words were read, and to whether labelled documents have the same value; "
-        "stores the labelled values in the checkpoint",
+        help="also fit confidences to how well words were read, to the values of labelled documents, and to amounts "
+        "that differ by a rounding; stores the labelled values in the checkpoint",
     )
     out: str = option("--out", required=True, help="new folder or s3:// address for the checkpoint with thresholds")
 

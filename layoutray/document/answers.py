@@ -29,6 +29,8 @@ class Entity:
         reading_confidence: 0..1, of the OCR engine, for the word of which it is lowest; 1 if no engine has stated one.
         sum_of_rows: of a field with `is_sum`: whether its amount is the sum of the rows above it. None for entities of
             other fields, and if the page states no sum.
+        near_amount: of a field with `is_sum`: whether the page has another amount that differs from it by less than
+            0.05, as before and after a rounding.
         form_field: full name of the form field of a fillable PDF file that states it; None if a model has found it.
         drawn: what the page shows in the box of this form field, if that is another value; empty if it shows nothing.
     """
@@ -40,6 +42,7 @@ class Entity:
     words: tuple[int, ...]
     reading_confidence: float = 1.0
     sum_of_rows: bool | None = None
+    near_amount: bool = False
     form_field: str | None = None
     drawn: str | None = None
 
@@ -127,6 +130,7 @@ class FieldAnswer:
             that a form field states is accepted if the page shows it and no form field states another one.
         form_field, drawn: as of an entity.
         reading_confidence: the lowest one of the entities with this value.
+        near_amount: whether it is true of an entity with this value.
     """
 
     name: str
@@ -140,6 +144,7 @@ class FieldAnswer:
     form_field: str | None = None
     drawn: str | None = None
     reading_confidence: float = 1.0
+    near_amount: bool = False
 
     @property
     def reason(self) -> str | None:

@@ -1,8 +1,9 @@
 """A second look at an answer: how sure it is, compared with what else speaks for it and against it.
 
 The odds that an answer is right are those of its confidence, changed by how well its words were read, by whether
-documents that people have labelled have this value, and by whether they have one that is nearly the same, which OCR may
-have misread: a logistic regression, whose weights `layoutray.evaluation.second_looks` fits.
+documents that people have labelled have this value, by whether they have one that is nearly the same, which OCR may
+have misread, and by whether the page has an amount that is nearly the same, before or after a rounding: a logistic
+regression, whose weights `layoutray.evaluation.second_looks` fits.
 """
 
 import math
@@ -15,7 +16,7 @@ from rapidfuzz import fuzz, process
 from layoutray.document.answers import FieldAnswer
 from layoutray.document.field_type import FieldType
 
-NUM_FEATURES = 4
+NUM_FEATURES = 5
 _NEAR = 85.0
 """Least similarity in percent of a value that is nearly the same, as in `known_values`."""
 _SURE = 1e-4
@@ -23,7 +24,7 @@ _SURE = 1e-4
 
 
 def features(answer: FieldAnswer, field: FieldType, labelled: Collection[str]) -> NDArray[np.float64]:
-    """Log odds of confidence and of reading, and 0 or 1 for a labelled value and for one that is nearly the same.
+    """Log odds of confidence and of reading; 0 or 1 for a labelled value, one that is nearly the same, a near amount.
 
     Amounts, dates and durations have no labelled values: that two documents have the same one says nothing.
 
@@ -33,7 +34,8 @@ def features(answer: FieldAnswer, field: FieldType, labelled: Collection[str]) -
     words = field.type in ("text", "name", "address")
     known = words and answer.value in labelled
     near = words and not known and process.extractOne(answer.value, labelled, scorer=fuzz.ratio, score_cutoff=_NEAR)
-    return np.array([_log_odds(answer.confidence), _log_odds(answer.reading_confidence), known, bool(near)], float)
+    odds = _log_odds(answer.confidence), _log_odds(answer.reading_confidence)
+    return np.array([*odds, known, bool(near), answer.near_amount], float)
 
 
 def looked(answer: FieldAnswer, field: FieldType) -> float:

@@ -55,14 +55,9 @@ def more_needed(right: NDArray[np.floating], share: float, risk: float) -> int:
     """How many documents more, all of their answers right, show `share`, which is below 1; 0 if it is shown now."""
     wealth = np.log(_FIRST) + _log_factors(right, share).sum(axis=-2)
     gain = _log_factors(np.ones(1), share)[0]
-    low, high = -1, 1
-    while np.logaddexp.reduce(wealth + high * gain) < -math.log(risk):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        enough = np.logaddexp.reduce(wealth + middle * gain) >= -math.log(risk)
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+    most = math.ceil(max(((-math.log(risk) - wealth) / gain).min(), 0))  # if there were one bettor only
+    every = np.arange(most + 2)[:, None] * gain + wealth
+    return int(np.argmax(np.logaddexp.reduce(every, axis=1) >= -math.log(risk)))
 
 
 def _log_factors(right: NDArray[np.floating], share: float) -> NDArray[np.floating]:

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 
 from layoutray.metrics import promise
 from layoutray.metrics.acceptance import Goal
-from layoutray.review.queue import Filter
+from layoutray.review.queue import RIGHT, SAID, Filter
 from layoutray.review.store import ReviewStore
-from layoutray.review.values import WRONG
 
 Thresholds = Mapping[str, float | None]
 """The confidence from which answers of a field are accepted; None accepts none."""
@@ -74,11 +73,11 @@ class Promise:
         told = f"{self.field or 'all fields'}: {shown} (risk {goal.risk:g}, {self.documents} documents reviewed)"
         if self.lowered is not None:
             return f"{told}; shown from confidence {self.lowered:g} on, which `layoutray promise` accepts"
+        # Of a field with a threshold, only those that were drawn count.
+        more = f"{told}; {self.needed} more right answers {'' if self.accept_from is None else 'of the sample '}needed"
         if self.next_from is not None:
-            return f"{told}; {self.needed} more right answers needed to accept from confidence {self.next_from:g} on"
-        return (
-            f"{told}; {self.needed} more right answers needed for {100 * goal.precision:g} %" if self.needed else told
-        )
+            return f"{more} to accept from confidence {self.next_from:g} on"
+        return f"{more} for {100 * goal.precision:g} %" if self.needed else told
 
 
 def promises(store: ReviewStore, owner: str | None, model: AnsweredBy, goal: Goal) -> list[Promise]:
@@ -108,7 +107,7 @@ def of_field(name: str, rows: Sequence[Reviewed], accept_from: float | None, goa
     shown = promise.lower_bound(right, goal.risk)
     wanted, next_from = [right], None
     if accept_from is None or shown >= goal.precision:
-        from_ = min(accept_from or 1.0, 1.0 if lowered is None else lowered)
+        from_ = min(one for one in (1.0, accept_from, lowered) if one is not None)
         next_from = next((step for step in steps[series:] if step < from_), None)
         wanted = [_shares(rows, step) for step in steps[series:] if next_from is not None and step >= next_from]
     return Promise(
@@ -138,22 +137,17 @@ def _reviewed(store: ReviewStore, owner: str | None, model: AnsweredBy) -> list[
     statement = _REVIEWED.format(condition=condition, models=models, versions=versions)
     rows = store.database.rows(statement, *values, *model.models, *model.versions)
     return [
-        (row["document"], row["name"], row["confidence"], bool(row["same"]) and row["state"] not in WRONG)
+        (row["document"], row["name"], row["confidence"], bool(row["correct"]))
         for row in rows
-        if (row["drawn"] or model.versions[row["model_version"]].get(row["name"]) is None)
-        and not (row["state"] == "open" and row["same"])
+        if row["drawn"] or model.versions[row["model_version"]].get(row["name"]) is None
     ]
 
 
-_REVIEWED = """
-    SELECT said.document, said.name, said.confidence, model_version,
-        json_extract(said.content, '$.drawn') AS drawn,
-        json_extract(current.content, '$.state') AS state,
-        (json_extract(current.content, '$.name'), json_extract(current.content, '$.text'))
-            = (said.name, json_extract(said.content, '$.text')) AS same
-    FROM documents JOIN said ON said.document = documents.number
-    JOIN current ON current.document = said.document AND current.id = said.id
-    WHERE {condition} AND model_id IN ({models}) AND model_version IN ({versions})
+_REVIEWED = f"""
+    SELECT said.document, said.name, said.confidence, model_version, {RIGHT} AS correct,
+        json_extract(said.content, '$.drawn') AS drawn
+    FROM {SAID}
+    WHERE {{condition}} AND model_id IN ({{models}}) AND model_version IN ({{versions}}) AND correct IS NOT NULL
         AND json_extract(said.content, '$.row') = '' AND json_extract(said.content, '$.value') != ''
 """
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutray.review.queue import Filter
+from layoutray.review.queue import SAID, Filter
 from layoutray.review.store import ReviewStore
 
 Place = tuple[int, str]
@@ -151,18 +151,14 @@ def gains(
     return uncertainty @ np.maximum(similarity - nearest[:, None], 0)
 
 
-_VALUES = """
-    FROM said JOIN current ON current.document = said.document AND current.id = said.id
-    JOIN documents ON documents.number = said.document
-"""
 _OPEN = f"""
-    SELECT said.document, said.id, said.name, said.confidence, count(*) OVER () AS left {_VALUES}
+    SELECT said.document, said.id, said.name, said.confidence, count(*) OVER () AS left FROM {SAID}
     WHERE {{condition}} AND documents.state = 'open' AND json_extract(current.content, '$.state') = 'open'
     AND (said.sampled OR NOT json_extract(said.content, '$.accepted'))
     ORDER BY abs(said.confidence - 0.5), said.rowid LIMIT ?
 """
 _ANSWERED = f"""
-    SELECT said.document, said.name {_VALUES}
+    SELECT said.document, said.name FROM {SAID}
     WHERE {{condition}} AND json_extract(current.content, '$.state') != 'open' ORDER BY said.rowid DESC LIMIT ?
 """
 _FIRST_PAGE = "SELECT content FROM pages WHERE document = ? ORDER BY page LIMIT 1"

@@ -1,13 +1,11 @@
 """Which document is looked at next, and how far the review is."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from layoutray.metrics.acceptance import Proportion, proportion
 from layoutray.review.store import DocumentState, Entry, ReviewStore, entry_of
-from layoutray.review.values import WRONG
 
 _ORDER = "ORDER BY rank IS NULL, rank, doubt DESC, number"
 
@@ -124,24 +122,31 @@ def progress(store: ReviewStore, owner: str | None) -> ReviewProgress:
         *values,
         since,
     )
-    judged: list[bool | None] = []  # whether each value of the sample was right; None if nobody has looked at it
-    for row in rows(_SAMPLE.format(chosen=chosen), *values):
-        said, current = json.loads(row["said"]), json.loads(row["current"])
-        same = (current["name"], current["text"]) == (said["name"], said["text"])
-        judged.append(None if current["state"] == "open" and same else current["state"] not in WRONG and same)
+    (sample,) = rows(
+        f"SELECT count(*) AS drawn, count({RIGHT}) AS looked, coalesce(sum({RIGHT}), 0) AS correct FROM {SAID} "
+        f"WHERE said.sampled AND {condition}",
+        *values,
+    )
     return ReviewProgress(
         states={row["state"]: row["count"] for row in states},
         looks=looks["looks"],
         names=tuple(row["name"] for row in names),
         versions=tuple(row["model_version"] for row in versions),
-        sample=proportion(sum(one is True for one in judged), sum(one is not None for one in judged)),
-        sample_left=sum(one is None for one in judged),
+        sample=proportion(sample["correct"], sample["looked"]),
+        sample_left=sample["drawn"] - sample["looked"],
         corrections=corrections["count"],
     )
 
 
-_SAMPLE = """
-    SELECT said.content AS said, current.content AS current FROM said
-    JOIN current ON current.document = said.document AND current.id = said.id
-    WHERE said.sampled AND said.document IN {chosen}
+SAID = """
+    said JOIN current ON current.document = said.document AND current.id = said.id
+    JOIN documents ON documents.number = said.document
 """
+"""What models have said about values, beside the values as they are now."""
+RIGHT = """
+    CASE WHEN json_extract(current.content, '$.state') IN ('rejected', 'removed')
+        OR (json_extract(current.content, '$.name'), json_extract(current.content, '$.text'))
+            != (said.name, json_extract(said.content, '$.text')) THEN 0
+    WHEN json_extract(current.content, '$.state') != 'open' THEN 1 END
+"""
+"""Whether what was said is right; NULL if nobody has looked at it."""

@@ -10,8 +10,6 @@ from pydantic import TypeAdapter
 from layoutray.document.packets import PART, part_field
 
 State = Literal["open", "confirmed", "rejected", "removed"]
-WRONG: tuple[State, ...] = ("rejected", "removed")
-"""States of values of which a person has said that what was answered is wrong."""
 Action = Literal["added", "changed", "confirmed", "reopened", "rejected", "removed", "restored"]
 
 

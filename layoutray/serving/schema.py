@@ -105,6 +105,10 @@ class EntityResponse(Body):
         description="of a field with `is_sum`: whether the amount is the sum of the rows above it; left out for "
         "other entities, and if the page states no sum",
     )
+    near_amount: bool = Field(
+        default=False,
+        description="of a field with `is_sum`: whether another amount of the page differs from it by less than 0.05",
+    )
     form_field: str | None = Field(default=None, description=_FORM_FIELD)
     drawn: str | None = Field(default=None, description=_DRAWN)
 

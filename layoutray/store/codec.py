@@ -135,7 +135,9 @@ def fields_table(documents: Iterable[DocumentFields]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=FIELDS)
 
 
-_ENTITY_COLUMNS = ("type", "content", "confidence", "reading_confidence", "sum_of_rows", "form_field", "drawn")
+_ENTITY_COLUMNS = (
+    *("type", "content", "confidence", "reading_confidence", "sum_of_rows", "near_amount", "form_field", "drawn"),
+)
 _FIELD_COLUMNS = ("name", "value", "content", "confidence", "score", "known_value", "accepted", "form_field", "drawn")
 
 
@@ -150,7 +152,7 @@ def _answer_rows(answer: Answer) -> Iterator[dict[str, Any]]:
     if not answer.entities:
         numbers = [page.page_number for page in answer.pages]
         page = numbers[0] if len(numbers) == 1 else 0
-        nothing = {"type": "", "content": "", "confidence": 0.0, "reading_confidence": 0.0}
+        nothing = {"type": "", "content": "", "confidence": 0.0, "reading_confidence": 0.0, "near_amount": False}
         yield shared | nothing | {"page": page, "polygons": []}
 
 

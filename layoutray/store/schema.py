@@ -99,12 +99,14 @@ ANSWERS = _table(
     *_required(_LONG_TEXT, "content"),
     *_required(_FLOAT, "confidence", "reading_confidence"),
     pa.field("sum_of_rows", _BOOLEAN),
+    *_required(_BOOLEAN, "near_amount"),
     *_required(_POLYGONS, "polygons"),
     pa.field("record", _TEXT),
     pa.field("row", _INT),
     pa.field("form_field", _TEXT),
     pa.field("drawn", _LONG_TEXT),
-    version="4",  # version 1 has no confidence of reading, version 2 no sums of rows, version 3 no form fields
+    # Version 1 has no confidence of reading, version 2 no sums of rows, version 3 no form fields, 4 no near amounts.
+    version="5",
 )
 
 FIELDS = _table(

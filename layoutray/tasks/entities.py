@@ -17,7 +17,7 @@ from layoutray.document.field_type import FieldType
 from layoutray.document.mark import Marks, mark_entity
 from layoutray.document.normal_form import normal_form
 from layoutray.document.record_type import RecordType
-from layoutray.document.row_sums import row_sums
+from layoutray.document.row_sums import amounts_of, has_near, row_sums
 from layoutray.document.tags import spans, split_tag
 from layoutray.document.value_part import value_part
 from layoutray.errors import InputError
@@ -81,22 +81,23 @@ class Entities(WordLabelling):
     ) -> tuple[Entity, ...]:
         """The entities, with the most probable value of each required field of which the decoded tags state none.
 
-        Entities of fields with `is_sum` say whether they are a sum of the page's rows.
+        Those of fields with `is_sum` say whether they are a sum of the page's rows, and whether another amount is near.
         """
         found = super().entities_from_probabilities(page, probabilities, labels)
         for name, field_type in self.fields.items():
             if field_type.required and not any(_states(entity, name, field_type) for entity in found):
                 found += self._most_probable(page, probabilities, labels, name)
         amounts = {name: field_type for name, field_type in self.fields.items() if field_type.is_sum}
-        sums = row_sums(page) if any(entity.type in amounts for entity in found) else None
-        if not sums:
+        if not any(entity.type in amounts for entity in found):
             return found
-        return tuple(
-            replace(entity, sum_of_rows=normal_form(entity.content, amounts[entity.type]) in sums)
-            if entity.type in amounts
-            else entity
-            for entity in found
-        )
+        printed = amounts_of(page)
+        sums = row_sums(printed)
+
+        def compared(entity: Entity) -> Entity:
+            form = normal_form(entity.content, amounts[entity.type])
+            return replace(entity, sum_of_rows=form in sums if sums else None, near_amount=has_near(form, printed))
+
+        return tuple(compared(entity) if entity.type in amounts else entity for entity in found)
 
     def entities_from_tags(
         self, page: Page, tags: Sequence[str | None], confidences: Sequence[float]

@@ -114,4 +114,5 @@ def _answer(value: KnownValue, entities: list[Entity], field: FieldType) -> Fiel
         form_field=shown.form_field,
         drawn=shown.drawn,
         reading_confidence=1.0 if value.content else min(entity.reading_confidence for entity in entities),
+        near_amount=any(entity.near_amount for entity in entities),
     )

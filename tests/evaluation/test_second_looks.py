@@ -1,5 +1,7 @@
 """Second looks: known values are trusted more, nearly known ones less, and nothing is fitted on its own document."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,21 @@ def test_a_field_without_wrong_answers_keeps_high_confidences(documents: list[An
     looked_schema, _ = second_looks(documents, SCHEMA)
     assert looked(_answer("total", "5.00", 0.97), looked_schema["total"]) >= 0.97
     assert looked(_answer("total", "5.00", 0.3), looked_schema["total"]) < 0.9
+
+
+def test_an_amount_beside_a_near_one_is_trusted_less() -> None:
+    made = [
+        AnsweredDocument(
+            [Field("total", "5.00" if number % 10 else "5.02")],
+            [replace(_answer("total", "5.00", 0.95), near_amount=number % 5 == 0)],
+            f"doc {number}",
+        )
+        for number in range(200)
+    ]
+    field = second_looks(made, SCHEMA)[0]["total"]
+    certain, doubtful = (looked(replace(made[0].answers[0], near_amount=near), field) for near in (False, True))
+    assert certain > 0.97
+    assert doubtful < 0.75
 
 
 def test_a_value_is_not_known_from_its_own_document() -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from layoutray.review import truth
 from layoutray.review.store import ReviewStore
+from layoutray.review.values import Value
 from tests.browser import opened
 from tests.review.documents import answered
 from tests.review.on_page import show
@@ -92,3 +94,46 @@ def test_what_nobody_was_asked_is_not_confirmed_by_finishing(browser: Browser, t
     assert review.entry.state == "done"
     assert {one.state for one in review.values} == {"confirmed", "open"}
     store.close()
+
+
+def test_the_last_answers_are_taken_back_one_by_one_also_a_corrected_no(browser: Browser, tmp_path: Path) -> None:
+    store = ReviewStore.open(str(tmp_path / "review.db"))
+    numbers = [store.add(answered(f"undone-{number}")) for number in range(2)]
+    with reviewing(store) as url, opened(browser, url) as page:
+        page.goto("/#/questions")
+        title, note = page.locator(".question h1"), page.locator(".question .note").first
+        expect(page.locator(".question .choices")).to_be_visible()
+        asked, counted = [title.inner_text()], [note.inner_text()]
+        page.keyboard.press("y")
+        expect(note).not_to_have_text(counted[0])
+        asked.append(title.inner_text())
+        counted.append(note.inner_text())
+        page.keyboard.press("n")
+        expect(page.locator("li.value.current .state")).to_contain_text("wrong")
+        page.keyboard.press("e")
+        page.keyboard.type("right")
+        page.keyboard.press("Enter")
+        page.keyboard.press("Enter")
+        expect(note).not_to_have_text(counted[1])
+        third = note.inner_text()
+        for before, left in zip(reversed(asked), reversed(counted), strict=True):
+            page.keyboard.press("u")
+            expect(note).to_have_text(left)
+            expect(title).to_have_text(before)
+        expect(page.get_by_role("button", name="Undo")).to_have_count(0)
+        expect(page.locator("#status")).to_have_text("Saved")
+        assert {value.state for number in numbers for value in values(store, number)} == {"open"}
+        assert all(value.text != "right" for number in numbers for value in values(store, number))
+        assert not list(truth.reviewed(store, None)), "nothing is learnt"
+        history = [one.action for number in numbers for one in store.corrections(number)]
+        assert sorted(history) == ["changed", "changed", "confirmed", "rejected", "reopened"]
+        for left in (*counted[1:], third):  # the same questions again, none is left out
+            page.keyboard.press("y")
+            expect(note).to_have_text(left)
+    store.close()
+
+
+def values(store: ReviewStore, number: int) -> tuple[Value, ...]:
+    review = store.review(number)
+    assert review
+    return review.values

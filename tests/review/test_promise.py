@@ -95,7 +95,14 @@ def test_wrong_answers_lower_a_promise_and_values_of_records_do_not_count(store:
     found = _promise(store, v1=None, v2=0.9)
     assert (found.documents, found.lowered) == (40, None)
     assert 0.5 < found.shown < 0.75
-    assert "more right answers needed for 90 %" in found.text(_GOAL)
+    assert "more right answers of the sample needed for 90 %" in found.text(_GOAL)
+
+
+def test_nothing_is_needed_where_all_answers_are_accepted() -> None:
+    """Too few have a confidence of 0.9 to show this threshold by themselves."""
+    rows = [(number, "total", 0.95 if number < 10 else 0.5, True) for number in range(60)]
+    found = of_field("total", rows, 0.0, _GOAL)
+    assert (found.shown > 0.9, found.lowered, found.next_from, found.needed) == (True, None, None, 0)
 
 
 def test_the_model_of_the_last_document_and_its_thresholds_are_found(store: ReviewStore) -> None:

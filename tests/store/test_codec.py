@@ -142,6 +142,7 @@ def test_answers_are_a_row_for_each_entity_and_one_for_a_document_without() -> N
                 words=(4,),
                 reading_confidence=0.25,
                 sum_of_rows=True,
+                near_amount=True,
             ),
         ),
         pages=(),
@@ -166,6 +167,7 @@ def test_answers_are_a_row_for_each_entity_and_one_for_a_document_without() -> N
         words=(),
         reading_confidence=0.25,
         sum_of_rows=True,
+        near_amount=True,
     )
 
 

@@ -259,9 +259,11 @@ def test_amounts_of_fields_that_are_sums_say_whether_they_are_the_sum_of_the_row
     task = Entities(fields={"tax": FieldType(type="amount"), "total": FieldType(type="amount", is_sum=True)})
     found = task.entities_from_probabilities(made, shares, labels)
     assert [(one.content, one.sum_of_rows) for one in found] == [("3.00", None), ("5.50", True), ("10.00", False)]
-    without = replace(made, words=made.words[1:])
+    assert not any(one.near_amount for one in found)
+    without = replace(made, words=(*made.words[1:3], replace(made.words[3], text="5.52")))
     found = task.entities_from_probabilities(without, shares[1:], labels)
     assert [one.sum_of_rows for one in found] == [None, None, None], "the page states no sum"
+    assert [one.near_amount for one in found] == [False, True, True], "of fields with is_sum"
 
 
 def test_a_page_without_words_has_no_entities() -> None:

@@ -9,11 +9,12 @@ import { Saver } from "./saving.js";
 
 const MOST_ASKED = 250;
 const SHARE_OF_PAGE = 0.85;
-const KEYS = { y: "yes", n: "no", " ": "skip" };
+const KEYS = { y: "yes", n: "no", " ": "skip", u: "undo" };
 
-/** What was asked in this tab, the latest last, and the question that was loaded ahead; both outlive a correction. */
+/** What was asked in this tab, and the answers, the latest last, and the next questions; they outlive a correction. */
 const asked = [];
-let ahead = null;
+const answered = []; // { question, before: the value before the answer, looked: whether it was not skipped }
+const ahead = []; // promises
 let remaining = Infinity; // values, also while answers are being saved
 
 /** Show the questions in `main`. Returns a function that ends the view. */
@@ -35,15 +36,22 @@ class Questions {
   /** Show the question that was loaded ahead, and load the one after it. */
   async next() {
     this.current = null;
-    const loading = ahead ?? load();
-    ahead = null;
+    this.busy = true;
+    const loading = ahead.shift() ?? load();
     const question = await loading.catch((error) => this.tell(`The next question cannot be loaded: ${error.message}`));
+    this.busy = false;
     if (!question) {
       const again = question === null ? "" : button("Try again", () => this.next());
       const title = question === null ? "No value is left to look at" : "There is no question";
-      this.main.replaceChildren(element("div", { class: "question" }, element("h1", {}, title), again, toQueue()));
+      const buttons = [again, this.#undoer(), toQueue()];
+      this.main.replaceChildren(element("div", { class: "question" }, element("h1", {}, title), buttons));
       return;
     }
+    await this.#show(question);
+  }
+
+  /** Show a question, whose value gets the state `before` if that is given. */
+  async #show(question, before = null) {
     // Questions about one document share its review, so that no save is made from an old revision.
     const known = this.saver?.review.number === question.number;
     if (!known) {
@@ -52,10 +60,12 @@ class Questions {
       await this.saver.resume();
     }
     this.review = this.saver.review;
+    if (before) this.review.replace({ [question.id]: [before] });
     this.current = question;
     this.#draw();
-    ahead = load();
-    ahead.catch(() => {}); // told when it is needed
+    if (ahead.length) return;
+    ahead.push(load());
+    ahead[0].catch(() => {}); // told when it is needed
   }
 
   close() {
@@ -71,9 +81,30 @@ class Questions {
     this.#answer(name);
   }
 
+  /** Take the last answer back, with its correction, and ask again. */
+  async #undo() {
+    if (!answered.length) return;
+    this.busy = true;
+    const { question, before, looked } = answered.at(-1);
+    const failed = (error) => this.tell(`The answer cannot be taken back: ${error.message}`);
+    const saved = (await this.saver?.flush()) ?? true;
+    const shown = saved && (await api.get(`/review/documents/${question.number}`).catch(failed));
+    this.busy = false;
+    if (!shown) return;
+    answered.pop();
+    if (this.current) ahead.unshift(Promise.resolve(this.current));
+    remaining += looked;
+    this.saver = null; // a document that was loaded ahead may be older than the answer
+    await this.#show({ ...question, document: shown }, before);
+  }
+
   async #answer(name) {
+    if (this.busy) return;
+    if (name === "undo") return this.#undo();
     if (!this.current) return;
     const { number, id } = this.current;
+    answered.push({ question: this.current, before: this.review.value(id), looked: name !== "skip" });
+    answered.splice(0, answered.length - MOST_ASKED);
     if (name === "yes") this.review.confirm(id);
     if (name !== "skip") remaining--;
     if (name !== "no") return this.next();
@@ -88,6 +119,7 @@ class Questions {
     const said = this.review.said[id];
     remaining = Math.min(remaining, left);
     const act = (name) => () => this.#answer(name);
+    const keys = `Keys: Y, N, space, U. Confidence ${Math.floor(said.confidence * 100)} %.`;
     this.main.replaceChildren(
       element(
         "div",
@@ -101,11 +133,16 @@ class Questions {
           button("Yes", act("yes"), { class: "primary", "aria-keyshortcuts": "y" }),
           button("No", act("no"), { "aria-keyshortcuts": "n" }),
           button("Skip", act("skip"), { "aria-keyshortcuts": "Space" }),
-          element("span", { class: "note" }, `Keys: Y, N, space. Confidence ${Math.floor(said.confidence * 100)} %.`),
+          this.#undoer(),
+          element("span", { class: "note" }, keys),
         ),
       ),
     );
     announce(`${value.name}: ${value.text}?`);
+  }
+
+  #undoer() {
+    return answered.length ? button("Undo", () => this.#answer("undo"), { "aria-keyshortcuts": "u" }) : "";
   }
 }
 

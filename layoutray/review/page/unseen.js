@@ -20,18 +20,20 @@ export function askForState(review) {
       review.needsLook(value) ? "" : " (accepted by the model: learnt only if you confirm it)",
     ),
   );
-  const learnt = review.values.filter((value) => value.state === "confirmed").length;
+  const learnt = review.values.filter((value) => value.state === "confirmed");
+  const names = quoted([...new Set(learnt.map((value) => value.name))].join(", ") || "none");
+  const rest = "); nobody has looked at these:";
   const content = element(
     "div",
     {},
-    element("p", {}, `A finished document is training data. ${learnt} values are learnt; nobody has looked at these:`),
+    element("p", {}, `A finished document is training data. ${learnt.length} values are learnt (`, names, rest),
     element("ul", {}, rows),
   );
   const title = open.length
     ? `${open.length} value${open.length === 1 ? "" : "s"} still need${open.length === 1 ? "s" : ""} a look`
     : "Nobody has looked at some values";
   return ask(title, content, [
-    ["", "Look at them"],
+    ["", "Look at them", { autofocus: true }],
     ["confirmed", "Confirm all and finish"],
     open.length ? ["removed", "Remove all and finish"] : ["open", "Finish, and learn only the others"],
   ]);

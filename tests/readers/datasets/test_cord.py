@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from layoutray.cluster.ingest import plan_ingest
+from layoutray.document import Field
 from layoutray.document.tags import spans
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.prepare.recognise import AnnotationWordSource, open_document
@@ -39,6 +40,7 @@ def test_lines_become_entities_keys_included(tmp_path: Path) -> None:
     assert texts(truth) == ["Ice", "Tea", "TOTAL", "9,000"]
     assert tags(truth) == ["B-menu.nm", "I-menu.nm", "B-total.total_price", "I-total.total_price"]
     assert [seen.block for seen in truth.pages[0].words] == [0, 0, 1, 1]
+    assert truth.document.fields == (Field("total.total_price", "9,000"),), "items and printed names are no values"
 
 
 def test_words_have_the_group_of_their_line(tmp_path: Path) -> None:
