@@ -85,6 +85,11 @@ class Observed:
         source = zlib.crc32(" ".join(f"{one.name} {one.settings}" for one in word_sources(pages)).encode())
         return cls(numbers, tuple(zlib.crc32(word.encode()) for word in plain), template, source)
 
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Self:
+        """What `dataclasses.asdict` gave."""
+        return cls(**{**plain, "words": tuple(plain["words"])})
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
