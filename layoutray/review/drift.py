@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
+from typing import Any
 
 from sqlalchemy import RowMapping
 
@@ -35,18 +36,29 @@ class DriftMonitor:
     def __init__(self, reference: Reference | None) -> None:
         self.reference = reference
         self._first: list[Observed] = []
+        self._recent: list[frozenset[int]] = []
         self.test = DriftTest(reference.samples if reference else {}, UPWARD)
 
     def add(self, document: Observed) -> tuple[Mapping[str, float], Mapping[str, float]] | None:
         """Add the next document. Returns its signals and their p-values; None of a document of the reference."""
         if self.reference:
-            signals = self.reference.signals(document)
+            signals = self.reference.signals(document, self._recent)
+            self._recent = [*self._recent, self.reference.unseen(document)][-self.reference.recent :]
             return signals, self.test.add(signals)
         self._first.append(document)
         if len(self._first) == FIRST:
             self.reference = Reference.of(self._first)
             self.test = DriftTest(self.reference.samples, UPWARD)
         return None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for `restore`: what it knows of documents after those of the reference."""
+        return {"recent": [*map(sorted, self._recent)], **self.test.to_json()}
+
+    def restore(self, plain: Mapping[str, Any]) -> None:
+        """Go on as the monitor of the same reference that `to_json` gave."""
+        self._recent = [*map(frozenset, plain["recent"])]
+        self.test.restore(plain)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The evidence of each version that documents have changed, kept in a file so that it goes on after a restart.
 
-What is kept has no text: the state of the test, and of the documents that are the reference of a version whose
-checkpoint has none, signals and checksums of words.
+What is kept has no text: the state of the test, checksums of words of recent documents, and of the documents that are
+the reference of a version whose checkpoint has none, signals and checksums of words.
 """
 
 import json
@@ -63,7 +63,7 @@ class DriftFile:
                     self._restore(version, monitor)
                 monitor = self._monitors[version]
                 is_first = monitor.add(document) is None
-                self._keep(version, document if is_first else None, monitor.test)
+                self._keep(version, monitor, document if is_first else None)
             except DatabaseError as error:
                 _log.error("the drift file cannot be used: %s", error)
             return self._monitors[version].test
@@ -80,9 +80,9 @@ class DriftFile:
             for row in self._database.rows(_FIRST, *version):
                 monitor.add(Observed.from_json(json.loads(row["content"])))
         for row in self._database.rows("SELECT content FROM tests WHERE (model, version) = (?, ?)", *version):
-            monitor.test.restore(json.loads(row["content"]))
+            monitor.restore(json.loads(row["content"]))
 
-    def _keep(self, version: tuple[str, str], first: Observed | None, test: DriftTest) -> None:
+    def _keep(self, version: tuple[str, str], monitor: DriftMonitor, first: Observed | None) -> None:
         if self._database is None:
             return
         with self._database.transaction() as database:
@@ -90,7 +90,7 @@ class DriftFile:
                 row = (*version, json.dumps(asdict(first)))
                 database.exec_driver_sql("INSERT INTO first (model, version, content) VALUES (?, ?, ?)", row)
             else:
-                row = (*version, json.dumps(test.to_json()))
+                row = (*version, json.dumps(monitor.to_json()))
                 database.exec_driver_sql("INSERT OR REPLACE INTO tests VALUES (?, ?, ?)", row)
 
 
