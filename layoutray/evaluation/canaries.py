@@ -21,7 +21,7 @@ from layoutray.tasks.generate_fields import written_fields
 from layoutray.training import world
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Compared:
     """An answer of both versions.
 
@@ -36,10 +36,18 @@ class Compared:
     after: Prediction | None
     outcome: str
 
+    def for_review(self, champion: str) -> Prediction:
+        """The answer of the candidate, with that of the champion if it is not the same."""
+        before, after = (one or Prediction(name=self.name) for one in (self.before, self.after))
+        if self.outcome == "same":
+            return replace(after, accepted=True)
+        stated = Stated(by=f"version {champion}", text=before.text, page=before.page, words=before.words)
+        return replace(after, accepted=False, stated=stated)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True)
 class Canary:
-    """A document with its answers."""
+    """A document, its pages, and the answers to it."""
 
     document: Document
     pages: Sequence[Page]
@@ -51,33 +59,14 @@ class Canary:
         return [one for one in self.answers if one.outcome != "same"]
 
     def for_review(self, name: str, champion: str, candidate: str) -> AnsweredDocument:
-        """The answers of the candidate, and where the champion has answered something else, what this was.
-
-        Args:
-            name: of the model.
-            champion, candidate: their versions.
-        """
-        said: list[Prediction] = []
-        for one in self.answers:
-            before, after = one.before, one.after
-            stated = Stated(
-                by=f"version {champion}",
-                text=before.text if before else "",
-                page=before.page if before else None,
-                words=before.words if before else (),
-            )
-            empty = Prediction(
-                name=one.name, text="", value="", confidence=0.0, accepted=False, page=None, words=(), polygons=()
-            )
-            same = one.outcome == "same"
-            said.append(replace(after or empty, accepted=same, stated=None if same else stated))
+        """The document as model `name` answers it, in version `candidate` and, where it differs, `champion`."""
         return AnsweredDocument(
             doc_id=self.document.doc_id,
             source=self.document.source,
             model_id=name,
             model_version=candidate,
             pages=tuple(self.pages),
-            said=tuple(said),
+            said=tuple(one.for_review(champion) for one in self.answers),
         )
 
 
@@ -93,7 +82,7 @@ def answer_again(champion: Checkpoint, candidate: Checkpoint, folders: Sequence[
     for group in document_groups(data_sets, {one.doc_id for one in read_documents(data_sets)}):
         for document, pages in group:
             before, after = (answers(pages) for answers in versions)
-            yield Canary(document=document, pages=pages, answers=[*compared(before, after, document, schema)])
+            yield Canary(document, pages, [*compared(before, after, document, schema)])
 
 
 def compared(
@@ -121,7 +110,7 @@ def compared(
                 new.remove(one)
         for pair in (*pairs, *zip_longest(old, new)):
             right = [form(one) in (known or ()) if one else none for one, none in zip(pair, complete, strict=True)]
-            yield Compared(name=name, before=pair[0], after=pair[1], outcome=_outcome(*pair, right, pair in pairs))
+            yield Compared(name, *pair, _outcome(*pair, right, pair in pairs))
 
 
 def _outcome(before: Prediction | None, after: Prediction | None, right: Sequence[bool], equal: bool) -> str:

@@ -98,17 +98,7 @@ def _prediction(
 ) -> Prediction:
     """The answer, which needs a look if something else is stated; without an answer, a value without text."""
     if answer is None:
-        return Prediction(
-            name=name,
-            text="",
-            value="",
-            confidence=0.0,
-            accepted=False,
-            page=None,
-            words=(),
-            polygons=(),
-            stated=stated,
-        )
+        return Prediction(name=name, stated=stated)
     regions = answer.bounding_regions
     return Prediction(
         name=answer.name,

@@ -63,7 +63,7 @@ def test_outcomes(before: Said, after: Said, of: Document, expected: list[str] |
 def test_the_review_shows_what_the_champion_has_answered_instead() -> None:
     before, after = [said("total", "12"), said("vendor", "Acme")], [said("total", "13"), said("party", "Bob")]
     answers = [*compared([*before, said("party", "Bob")], after, document(), SCHEMA)]
-    canary = Canary(document=document(), pages=(), answers=answers)
+    canary = Canary(document(), (), answers)
     assert [one.name for one in canary.differences] == ["total", "vendor"]
     shown = {one.name: one for one in canary.for_review("forms", "1", "2").said}
     assert shown["total"].text == "13"
