@@ -1,15 +1,17 @@
 """How soon changed documents are noticed, and how often there is a false alarm.
 
 The start answers the fields of SROIE. Documents are in the order of their ids; the first ones of each data set, on
-which the bets were chosen, are left out. A stream has documents like the reference, then a change.
+which the bets were chosen, are left out. A stream has documents like the reference, then a change. No receipt is in a
+stream both before and after its change.
 """
 
 import argparse
 import json
 import sys
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,37 +42,60 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks drift", description=__doc__)
     parser.add_argument("sroie", help="pages of SROIE with annotated words")
     parser.add_argument("wildreceipt", help="pages of WildReceipt with annotated words")
-    parser.add_argument("own_words", help="pages of SROIE that OCR has read")
+    parser.add_argument("own_words", nargs="+", help="pages of SROIE that OCR has read")
+    parser.add_argument("--former", nargs="*", default=[], help="pages of SROIE that another version of OCR has read")
+    parser.add_argument(
+        "--scaled", nargs="*", default=[], help="pages of SROIE in another resolution that OCR has read; a change each"
+    )
     parser.add_argument("--left-out", type=int, nargs=2, default=[210, 150], help="documents of SROIE and WildReceipt")
     parser.add_argument("--reference", type=int, default=250, help="documents of the reference")
+    parser.add_argument("--reference-of-ocr", type=int, default=200, help="the same, where all words are those of OCR")
+    parser.add_argument("--vendors", type=int, default=3, help="vendors with most receipts, each as a change")
     parser.add_argument("--rounds", type=int, default=40, help="orders of the documents")
     parser.add_argument("--long", type=int, default=10, help="resampled streams of 10,000 documents")
     parser.add_argument("--simulated", type=int, default=60, help="streams of 5,000 documents with normal signals")
     options = parser.parse_args(arguments)
     extractor = Extractor(named(checkpoint.load(start.FOLDER), FIELDS), "start", devices.CPU)
-    usual = _answered(options.sroie, extractor, options.left_out[0])
-    other = [*_answered(options.wildreceipt, extractor, options.left_out[1]).values()]
-    own = {doc_id: one for doc_id, one in _answered(options.own_words, extractor, 0).items() if doc_id in usual}
-    truth = {one.doc_id: one.fields for one in DataSet(options.sroie).read_documents()}
-    company = {doc_id: next((one.value for one in truth[doc_id] if one.name == "company"), "") for doc_id in usual}
-    vendor, _ = Counter(filter(None, company.values())).most_common(1)[0]
-    of_vendor = [one for doc_id, one in usual.items() if company[doc_id] == vendor]
-    of_others = [one for doc_id, one in usual.items() if company[doc_id] != vendor]
-    every, read = [*usual.values()], {id(usual[doc_id]): one for doc_id, one in own.items()}
-    # (usual documents; changed ones, or how a usual one is changed, None if it cannot be; share of the changed ones)
-    changes: dict[str, tuple[_Documents, _Documents | _Change, float]] = {
-        "10 % WildReceipt": (every, other, 0.1),
-        "5 % WildReceipt": (every, other, 0.05),
-        "words of OCR instead of annotators": (every, lambda one: read.get(id(one)), 1.0),
-        "the same, if nothing said so": (every, lambda one: _unsaid(one, read.get(id(one))), 1.0),
-        "resolution times 1.5": (every, _larger, 1.0),
-        "10 % resolution times 1.5": (every, _larger, 0.1),
-        "10 % one new vendor": (of_others, of_vendor, 0.1),
-        "30 % one new vendor": (of_others, of_vendor, 0.3),
+    usual = _answered([options.sroie], extractor, options.left_out[0])
+    other = [*_answered([options.wildreceipt], extractor, options.left_out[1]).values()]
+    own, former = (
+        {name: one for name, one in _answered(folders, extractor, 0).items() if name in usual}
+        for folders in (options.own_words, options.former)
+    )
+    every, read = [*usual.values()], {id(usual[name]): one for name, one in own.items()}
+    size, small = options.reference, options.reference_of_ocr
+    # (usual documents; changed ones, or how a usual one is changed, None if it cannot be; share of the changed ones;
+    # documents of the reference)
+    changes: dict[str, tuple[_Documents, _Documents | _Change, float, int]] = {
+        "10 % WildReceipt": (every, other, 0.1, size),
+        "5 % WildReceipt": (every, other, 0.05, size),
+        "words of OCR instead of annotators": (every, lambda one: read.get(id(one)), 1.0, size),
+        "the same, if nothing said so": (every, lambda one: _unsaid(one, read.get(id(one))), 1.0, size),
+        "size of the pictures times 1.5": (every, _larger, 1.0, size),
+        "10 % size of the pictures times 1.5": (every, _larger, 0.1, size),
     }
+    if former:
+        newer = {id(one): own[name] for name, one in former.items() if name in own}
+        before = [*former.values()]
+        changes["another version of OCR"] = (before, lambda one: newer.get(id(one)), 1.0, small)
+        changes["the same version, if nothing said so"] = (
+            before,
+            lambda one: _unsaid(one, newer.get(id(one))),
+            1.0,
+            small,
+        )
+    for folder in options.scaled:
+        scaled = _answered([folder], extractor, 0)
+        before = [one for name, one in own.items() if name not in scaled]
+        changes[f"resolution of {folder}"] = (before, [*scaled.values()], 1.0, small)
+    for number, (vendor, share) in enumerate(_vendors(options.sroie, usual, options.vendors), 1):
+        for part in (0.1, 0.3):
+            of_others = [one for name, one in usual.items() if name not in vendor]
+            of_vendor = [usual[name] for name in vendor]
+            changes[f"{part:.0%} new vendor {number} ({share})"] = (of_others, of_vendor, part, size)
     rng, normal, report = np.random.default_rng(1), np.random.default_rng(5), dict[str, Any]()
-    for name, (before, after, share) in changes.items():
-        found = [_delay(before, after, share, options.reference, rng) for _ in range(options.rounds)]
+    for name, (before, after, share, count) in changes.items():
+        found = [_delay(before, after, share, count, rng) for _ in range(options.rounds)]
         report[name] = _delays([delay for delay, _ in found], [signal for _, signal in found])
     shuffled = [_watched(_order(every, rng), options.reference, None) for _ in range(options.rounds)]
     drawn = [_watched(every, options.reference, rng) for _ in range(options.long)]
@@ -80,7 +105,7 @@ def main(arguments: Sequence[str]) -> int:
     }
     for name, runs in {"shuffled": shuffled, "resampled": drawn, **simulated}.items():
         report[name] = {"alarms": sum(alarm for _, alarm in runs), "documents": sum(count for count, _ in runs)}
-    counts = {"usual": len(every), "vendor": len(of_vendor), "WildReceipt": len(other), "own words": len(own)}
+    counts = {"usual": len(every), "WildReceipt": len(other), "own words": len(own), "former": len(former)}
     rows = [(name, *(f"{value}" for value in one.values())) for name, one in report.items() if "median" in one]
     columns = ("change", "noticed", "median", "95 %", "worst", "within 150", "false", "first signals")
     terminal.show_table(f"Documents until the alarm; {counts}", columns, rows)
@@ -88,12 +113,26 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _answered(folder: str, extractor: Extractor, left_out: int) -> dict[str, Observed]:
-    pages = sorted(DataSet(folder).read_pages(), key=lambda page: page.doc_id)[left_out:]
+def _answered(folders: Sequence[str], extractor: Extractor, left_out: int) -> dict[str, Observed]:
+    """What the documents show, by the name of their file."""
+    pages = sorted((page for folder in folders for page in DataSet(folder).read_pages()), key=lambda page: page.doc_id)
     return {
-        page.doc_id: Observed.of([page], [(one.name, one.confidence) for one in extractor.answer_fields([page])])
-        for page in pages
+        Path(page.source).stem: Observed.of(
+            [page], [(one.name, one.confidence) for one in extractor.answer_fields([page])]
+        )
+        for page in pages[left_out:]
     }
+
+
+def _vendors(folder: str, usual: Collection[str], count: int) -> list[tuple[list[str], int]]:
+    """The receipts of each of the vendors with most of them, and how many these are."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for one in DataSet(folder).read_documents():
+        if (name := Path(one.source).stem) in usual:
+            for field in one.fields:
+                if field.name == "company":
+                    names[field.value].append(name)
+    return sorted(((of_one, len(of_one)) for of_one in names.values()), key=lambda one: -one[1])[:count]
 
 
 def _order(documents: _Documents, rng: np.random.Generator) -> list[Observed]:

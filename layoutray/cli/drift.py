@@ -107,7 +107,8 @@ def _show(found: "Drift") -> None:
     rows = [(one.signal, f"{one.before:.4g}", f"{one.since:.4g}", f"{one.evidence:.1e}") for one in found.signals]
     terminal.show_table("Documents have changed", ("signal", "median before", "median since", "evidence"), rows)
     terminal.say(f"since about {_named(found.since)}; noticed at {_named(found.alarm)}; most unlike the others:")
-    terminal.say("\n".join(f"* {_named(one)}" for one in found.shown_by))
+    for one in found.shown_by:
+        terminal.say(f"* {_named(one)}: {', '.join(f'{name} {value:.3g}' for name, value in one.signals.items())}")
 
 
 def _named(document: "Place") -> str:

@@ -1,8 +1,9 @@
 """Documents in which answers differ from the values that a model stated, for people to decide which are right."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from pathlib import Path
 
 from layoutray.document import Document, Field, Page
 from layoutray.document.answers import FieldAnswer
@@ -12,7 +13,9 @@ from layoutray.evaluation.fields import AnsweredDocument, Schema
 from layoutray.evaluation.model_labels import ModelLabels
 from layoutray.prepare.tag_fields import find_value
 from layoutray.prepare.whole_documents import document_groups
+from layoutray.readers.own.reviewed import REVIEW_FILE
 from layoutray.review import documents as review
+from layoutray.review.store import ReviewStore
 from layoutray.review.values import Prediction, Stated
 from layoutray.store.data_set import DataSet
 
@@ -48,6 +51,14 @@ def disagreements(
                 )
     found.sort(key=_confidence, reverse=True)
     return [replace(document, rank=rank) for rank, document in enumerate(found, 1)]
+
+
+def write_queue(folder: Path, documents: Iterable[review.AnsweredDocument]) -> None:
+    """Write documents into a folder that `layoutray review` shows."""
+    store = ReviewStore.open(str(folder / REVIEW_FILE))
+    for document in documents:
+        store.add(document)
+    store.close()
 
 
 def _confidence(document: review.AnsweredDocument) -> float:
@@ -87,17 +98,7 @@ def _prediction(
 ) -> Prediction:
     """The answer, which needs a look if something else is stated; without an answer, a value without text."""
     if answer is None:
-        return Prediction(
-            name=name,
-            text="",
-            value="",
-            confidence=0.0,
-            accepted=False,
-            page=None,
-            words=(),
-            polygons=(),
-            stated=stated,
-        )
+        return Prediction(name=name, stated=stated)
     regions = answer.bounding_regions
     return Prediction(
         name=answer.name,

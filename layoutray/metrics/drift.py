@@ -22,6 +22,7 @@ Learning in a Random World, 2022), but makes a change usual before it is noticed
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +94,18 @@ class DriftTest:
     def begun(self) -> int:
         """How many documents of the sequence came before the change, as the strongest bettor tells."""
         return int(self._begun.flat[self._evidence.argmax()]) if self._bets else 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for `restore`."""
+        rows = np.stack([self._evidence, self._gained, self._begun], 1).tolist()
+        return {"documents": self.documents, "signals": dict(zip(self._bets, rows, strict=True))}
+
+    def restore(self, plain: Mapping[str, Any]) -> None:
+        """Continue the test that `to_json` gave, if it has the same signals."""
+        if self._bets and plain["signals"].keys() == self._bets.keys():
+            rows = np.array([plain["signals"][name] for name in self._bets])
+            self._evidence, self._gained, self._begun = rows[:, 0], rows[:, 1], rows[:, 2].astype(int)
+            self.documents = plain["documents"]
 
     def add(self, values: Mapping[str, float]) -> dict[str, float]:
         """Add the next document. Returns its p-value of each signal; one that it does not have says nothing."""

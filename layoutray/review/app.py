@@ -13,8 +13,10 @@ from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from layoutray.document.signals import Reference
 from layoutray.errors import ApiError, DocumentError
 from layoutray.review.document_routes import DocumentRoutes
+from layoutray.review.drift import ReviewDrift
 from layoutray.review.promise import AnsweredBy, newest
 from layoutray.review.questions import Questions
 from layoutray.review.queue_routes import Answer, QueueRoutes
@@ -43,6 +45,7 @@ def add_review_page(
     answer: Answer | None = None,
     commands: Sequence[str] = (),
     answered_by: Callable[[], AnsweredBy | None] | None = None,
+    reference: Callable[[], Reference | None] = lambda: None,
 ) -> None:
     """Add the page to `api`, at `/`, and all that it asks for, below `/review`.
 
@@ -50,6 +53,7 @@ def add_review_page(
         answer: answers an uploaded document; None where nothing can be uploaded.
         commands: what to run to train on the corrections, for people.
         answered_by: gives the model of which promises are shown; None: the one that answered the last document.
+        reference: gives the documents with which answered ones are compared; None: with the first ones.
     """
     app = _Mounted(openapi_url=None, redirect_slashes=False)
     app.middleware("http")(partial(_guarded, sessions))
@@ -62,6 +66,7 @@ def add_review_page(
         answer=answer,
         answered_by=answered_by or partial(newest, store),
         questions=Questions(store),
+        changes=ReviewDrift(store, reference),
     ).add_to(app)
     DocumentRoutes(store, sessions).add_to(app)
     app.mount("/page", StaticFiles(directory=_PAGE))

@@ -7,7 +7,7 @@ from typing import Any
 from layoutray.metrics.acceptance import Proportion, proportion
 from layoutray.review.store import DocumentState, Entry, ReviewStore, entry_of
 
-_ORDER = "ORDER BY rank IS NULL, rank, doubt DESC, number"
+_ORDER = "rank IS NULL, rank, doubt DESC, number"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +66,20 @@ class ReviewProgress:
     corrections: int
 
 
-def listed(store: ReviewStore, wanted: Filter, offset: int, limit: int) -> tuple[list[Entry], int]:
-    """The documents of a filter from `offset` on, the first to look at first, and how many there are."""
+def listed(
+    store: ReviewStore, wanted: Filter, offset: int, limit: int, first: Sequence[int] = ()
+) -> tuple[list[Entry], int]:
+    """The documents of a filter from `offset` on, the first to look at first, and how many there are.
+
+    Args:
+        first: numbers of documents that come before all others.
+    """
     condition, values = wanted.condition()
-    statement = f"SELECT * FROM documents WHERE {condition} {_ORDER} LIMIT ? OFFSET ?"
-    rows = store.database.rows(statement, *values, limit, offset)
+    marks = ", ".join("?" * len(first))
+    statement = (
+        f"SELECT * FROM documents WHERE {condition} ORDER BY number IN ({marks}) DESC, {_ORDER} LIMIT ? OFFSET ?"
+    )
+    rows = store.database.rows(statement, *values, *first, limit, offset)
     (count,) = store.database.rows(f"SELECT count(*) AS count FROM documents WHERE {condition}", *values)
     return [entry_of(row) for row in rows], count["count"]
 

@@ -13,6 +13,7 @@ from layoutray.errors import ApiError
 from layoutray.metrics.acceptance import Goal
 from layoutray.review import queue, truth
 from layoutray.review.documents import AnsweredDocument
+from layoutray.review.drift import ReviewDrift
 from layoutray.review.promise import AnsweredBy, promises
 from layoutray.review.questions import Questions
 from layoutray.review.queue import Filter
@@ -32,6 +33,7 @@ class QueueRoutes:
         answer: answers an uploaded document; None where nothing can be uploaded.
         answered_by: gives the model of which the promises are shown; None before it is known.
         questions: chooses the values that people are asked about.
+        changes: says whether documents have changed.
     """
 
     store: ReviewStore
@@ -39,10 +41,12 @@ class QueueRoutes:
     answer: Answer | None
     answered_by: Callable[[], AnsweredBy | None]
     questions: Questions
+    changes: ReviewDrift
 
     def add_to(self, app: FastAPI) -> None:
         reading, changing = [Depends(self.sessions.reading)], [Depends(self.sessions.changing)]
         app.add_api_route("/documents", self.documents, methods=["GET"], dependencies=reading)
+        app.add_api_route("/drift", self.drift, methods=["GET"], dependencies=reading)
         app.add_api_route("/question", self.question, methods=["GET"], dependencies=reading)
         app.add_api_route("/records", self.records, methods=["GET"], dependencies=reading)
         app.add_api_route("/promises", self.promises, methods=["GET"], dependencies=reading)
@@ -59,13 +63,27 @@ class QueueRoutes:
             field=wanted.field,
             below=wanted.below,
         )
-        entries, count = queue.listed(self.store, chosen, wanted.offset, wanted.limit)
+        first = self.changes.shown.get(chosen.owner, ())
+        entries, count = queue.listed(self.store, chosen, wanted.offset, wanted.limit, first)
         progress = asdict(queue.progress(self.store, chosen.owner))
         changes = queue.last_changes(self.store, [entry.number for entry in entries])
         # When a document was changed last, in seconds since 1970, and by whom.
         shown = [(entry, *changes.get(entry.number, (None, None))) for entry in entries]
         documents = [shown_entry(entry) | {"changed": time, "reviewer": reviewer} for entry, time, reviewer in shown]
         return {"documents": documents, "count": count, "progress": progress}
+
+    def drift(self, request: Request) -> dict[str, Any]:
+        """Since when documents have changed, what shows it, and the documents to label first; empty without a change.
+
+        Documents that are finished are left out.
+        """
+        session: Session = request.state.session
+        found = self.changes.found(session.visitor.shown)
+        if found.since is None:
+            return {}
+        shown = [(self.store.entry(one.number), one.signals) for one in found.shown_by]
+        documents = [shown_entry(one) | {"signals": signals} for one, signals in shown if one and one.state != "done"]
+        return {"since": found.since.time, "signals": [*map(asdict, found.signals)], "documents": documents}
 
     def question(self, request: Request, wanted: Annotated[QuestionQuery, Query()]) -> dict[str, Any]:
         """The value that is worth most to be looked at, and the number of values left; only the latter without any."""

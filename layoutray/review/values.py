@@ -34,7 +34,7 @@ class Prediction:
     """One value as the model has answered it. It never changes.
 
     Attributes:
-        text: the words as they are printed.
+        text: the words as they are printed; empty if the model has found none where another model has.
         value: the normal form; empty for an entity.
         confidence: 0..1.
         accepted: whether the confidence reaches the field's threshold, so that the value needs no look.
@@ -48,13 +48,13 @@ class Prediction:
     """
 
     name: str
-    text: str
-    value: str
-    confidence: float
-    accepted: bool
-    page: int | None
-    words: tuple[int, ...]
-    polygons: tuple[tuple[float, ...], ...]
+    text: str = ""
+    value: str = ""
+    confidence: float = 0.0
+    accepted: bool = False
+    page: int | None = None
+    words: tuple[int, ...] = ()
+    polygons: tuple[tuple[float, ...], ...] = ()
     row: str = ""
     drawn: bool = False
     sampled: bool = False
@@ -132,12 +132,8 @@ def packet_values(documents: Iterable[Mapping[str, Any]]) -> tuple[Prediction, .
         Prediction(
             name=PART,
             text=part_field(one["kind"], "-".join(str(page) for page in dict.fromkeys((pages[0], pages[-1])))).value,
-            value="",
             confidence=one["confidence"],
-            accepted=False,
             page=pages[0],
-            words=(),
-            polygons=(),
         )
         for one in documents
         for pages in (one["pages"],)

@@ -6,6 +6,7 @@ from functools import partial
 
 from fastapi import FastAPI, Request
 
+from layoutray.document.signals import Reference
 from layoutray.errors import ApiError
 from layoutray.metrics.acceptance import Goal
 from layoutray.review.app import add_review_page
@@ -37,7 +38,12 @@ def mount(api: FastAPI, file: str, sample: float, routes: Routes, guard: Guard) 
     store = ReviewStore.open(file, sample=sample)
     sessions = Sessions(store.database, _KeyAuthenticator(guard), "anonymous")
     answered_by = partial(_answered_by, store, routes.answerer)
-    add_review_page(api, store, sessions, _UploadAnswerer(routes, guard), _COMMANDS, answered_by)
+
+    def reference() -> Reference | None:
+        served = routes.answerer.models()[DEFAULT].description
+        return Reference.from_json(served.reference) if served and served.reference else None
+
+    add_review_page(api, store, sessions, _UploadAnswerer(routes, guard), _COMMANDS, answered_by, reference)
 
     def promised() -> list[Promise]:
         try:

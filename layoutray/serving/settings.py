@@ -54,7 +54,7 @@ class ServeSettings:
         gpus_per_model: GPUs that each model replica requests from Ray; None is one if the cluster has one for each
             replica that there may be, else 0.
         batch_size: most pages (or documents, for text generation) in one model batch.
-        keys, jobs, review, audit: files on the head node; empty: there is none.
+        keys, jobs, review, drift, audit: files on the head node; empty: there is none.
         review_sample: share of the accepted values that the review page shows nevertheless.
     """
 
@@ -164,6 +164,13 @@ class ServeSettings:
         is_path=True,
     )
     review_sample: float = 0.05
+    drift: str = option(
+        "",
+        "keep the evidence that documents have changed in this file, so that it goes on after a restart (default: it "
+        "begins anew)",
+        metavar="FILE",
+        is_path=True,
+    )
     keys: str = option(
         "", "every request needs a key of this file (see `layoutray keys`)", metavar="FILE", is_path=True
     )
@@ -186,7 +193,7 @@ class ServeSettings:
         for name in ("follow_every_s", "model_memory_mib"):
             if not (0 < getattr(self, name) < math.inf):
                 raise InputError(f"{name} is {getattr(self, name)}; it must be a finite number above 0")
-        for name in ("keys", "audit", "review"):
+        for name in ("keys", "audit", "review", "drift"):
             if "://" in getattr(self, name):
                 raise InputError(
                     f"{name} is {getattr(self, name)}, which is an address; it must be a path on a local disk"

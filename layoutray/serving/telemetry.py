@@ -9,11 +9,11 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.metrics_core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from layoutray.document.signals import Observed, Reference
+from layoutray.document.signals import Observed
 from layoutray.errors import ApiError
-from layoutray.review.drift import DriftMonitor
 from layoutray.review.promise import Promise
 from layoutray.serving.capacity import Capacity
+from layoutray.serving.drift_file import DriftFile
 from layoutray.serving.model import ModelDescription
 from layoutray.serving.schema import ExtractResponse, SummarizeResponse
 
@@ -27,9 +27,13 @@ _CLIENT_GONE = 499
 
 
 class Telemetry:
-    """Metrics of one endpoint since its start."""
+    """Metrics of one endpoint since its start.
 
-    def __init__(self) -> None:
+    Args:
+        drift: has the evidence that documents have changed.
+    """
+
+    def __init__(self, drift: DriftFile | None = None) -> None:
         self._registry = CollectorRegistry()
         self._requests = self._counter("requests", "Documents by HTTP status", ["status"])
         self._failures = self._counter("failures", "Refused documents and failed pages by reason", ["reason"])
@@ -60,7 +64,7 @@ class Telemetry:
             ["model", "version", "signal"],
             registry=self._registry,
         )
-        self._monitors: dict[tuple[str, str], DriftMonitor] = {}
+        self._monitors = drift or DriftFile()
         self._versions_answered: dict[tuple[str, str], None] = {}
         self._in_flight = Gauge("layoutray_requests_in_flight", "Documents in flight", registry=self._registry)
         self._request_seconds = self._histogram(
@@ -136,13 +140,9 @@ class Telemetry:
 
     def observed(self, document: Observed, model: ModelDescription) -> None:
         """Compare an answered document with earlier ones of the version, and with those on which it was measured."""
-        version = model.model_id, model.model_version
-        if version not in self._monitors:
-            self._monitors[version] = DriftMonitor(Reference.from_json(model.reference) if model.reference else None)
-        monitor = self._monitors[version]
-        monitor.add(document)
-        for signal, evidence in {"": monitor.test.evidence, **monitor.test.evidence_of()}.items():
-            self._drift.labels(*version, signal).set(evidence)
+        test = self._monitors.add(document, model)
+        for signal, evidence in {"": test.evidence, **test.evidence_of()}.items():
+            self._drift.labels(model.model_id, model.model_version, signal).set(evidence)
 
     def _remember(self, model: str, version: str) -> None:
         self._versions_answered.pop((model, version), None)
@@ -150,7 +150,7 @@ class Telemetry:
         if len(self._versions_answered) > _MOST_VERSIONS:
             oldest = next(iter(self._versions_answered))
             del self._versions_answered[oldest]
-            self._monitors.pop(oldest, None)
+            self._monitors.forget(oldest)
             for metric in (self._documents, self._other_words, self._values, self._entities, self._drift):
                 metric.remove_by_labels(dict(zip(("model", "version"), oldest, strict=True)))
 

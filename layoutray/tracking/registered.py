@@ -9,6 +9,7 @@ MLflow is imported only for `models:/`, because a node that reads its checkpoint
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,8 @@ CANDIDATE = "candidate"
 """Alias of the version that was registered last."""
 FORMER = "layoutray.former_champions"
 """Tag of a registered model: a JSON list of version numbers, the last champion at the end."""
+_CANARIES = "layoutray.canaries"
+"""Tag of a registered model: a JSON list of the addresses of data sets, whose answers each promotion compares."""
 _MODELS = "models:/"
 _UNKNOWN = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")
 """Codes of MLflow for a model, version or alias that does not exist."""
@@ -134,6 +137,16 @@ def promote(name: str, version: str, uri: str) -> None:
     if present:
         mlflow.set_registered_model_tag(name, FORMER, json.dumps([*former, present]))
     mlflow.set_registered_model_alias(name, CHAMPION, version)
+
+
+def canaries(name: str, uri: str) -> list[str]:
+    """The addresses of the data sets of canary documents that are kept with model `name`."""
+    return json.loads(client.connect(uri).get_registered_model(name).tags.get(_CANARIES, "[]"))
+
+
+def keep_canaries(name: str, folders: Sequence[str], uri: str) -> None:
+    """Keep the addresses of canary documents with model `name`."""
+    client.connect(uri).set_registered_model_tag(name, _CANARIES, json.dumps(folders))
 
 
 def rollback(name: str, uri: str) -> tuple[str, str]:

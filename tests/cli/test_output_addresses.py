@@ -37,6 +37,7 @@ def test_pages_and_reports_go_to_a_bucket(
         ["serve", "model", "--keys", "s3://bucket/keys.db"],
         ["serve", "model", "--audit", "s3://bucket/audit.jsonl"],
         ["serve", "model", "--review", "s3://bucket/review.db"],
+        ["serve", "model", "--drift", "s3://bucket/drift.db"],
         ["review", "s3://bucket/answers"],
         ["demo", "--out", "s3://bucket/demo"],
         ["export", "dataset", "pages", "s3://bucket/data"],

@@ -9,6 +9,9 @@ from mlflow.tracking import MlflowClient
 from layoutray import checkpoint
 from layoutray.cli.main import main
 from layoutray.errors import InputError
+from layoutray.review import queue
+from layoutray.review.store import ReviewStore
+from layoutray.store.data_set import DataSet
 from layoutray.tracking import registered, runs
 from tests.evaluation.test_predictions import write_receipts
 from tests.evaluation.test_replacement import fresh
@@ -85,6 +88,35 @@ def test_a_worse_candidate_is_not_promoted_and_the_reasons_are_said(
     said = " ".join(capsys.readouterr().err.split())
     assert "version 2 is not promoted, version 1 stays champion" in said
     assert "total is worse" in said
+
+
+def test_answers_to_canary_documents_that_differ_are_shown_before_a_version_is_promoted(
+    uri: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    register(uri, models / "bad")
+    register(uri, models / "good")
+    assert promote(uri, models, "--canaries", str(models / "receipts"), "--differences", str(tmp_path / "queue")) == 1
+    assert aliases(uri)["champion"] == "1"
+    shown = capsys.readouterr()
+    report, table = json.loads(shown.out), " ".join(shown.err.split())
+    truth = {one.value for document in DataSet(str(models / "receipts")).read_documents() for one in document.fields}
+    assert any(f"{value} (0." in table for value in truth)
+    assert not any(value in shown.out for value in truth)
+    counts = report["canaries"]
+    count = sum(counts.values()) - counts.get("same", 0)
+    assert count > 0
+    assert report["objections"] == [
+        f"{count} answers to canary documents differ; look at them, and give --yes if they may"
+    ]
+    store = ReviewStore.open(str(tmp_path / "queue" / "review.db"), create=False)
+    entries, documents = queue.listed(store, queue.Filter(), 0, 100)
+    reviews = [store.review(entry.number) for entry in entries]
+    store.close()
+    assert documents == len(reviews) > 0
+    assert {said.stated.by for one in reviews if one for said in one.said.values() if said.stated} == {"version 1"}
+
+    assert promote(uri, models, "--yes") == 0, "the folder is kept with the model"
+    assert json.loads(capsys.readouterr().out)["canaries"] == counts
 
 
 def test_rollbacks_go_back_step_by_step(uri: str, models: Path) -> None:

@@ -1,6 +1,7 @@
 """Signals of documents: each document of a reference is compared with the others of it."""
 
 import json
+from random import Random
 
 import numpy as np
 import pytest
@@ -54,3 +55,23 @@ def test_documents_of_a_reference_are_compared_with_the_others() -> None:
 def test_numbers_from_files_are_those_from_memory() -> None:
     value = 0.123456789
     assert observed("a", {"x": value}).numbers == observed("a", {"x": float(np.float32(value))}).numbers
+
+
+def test_words_that_are_unseen_and_come_again_show_a_new_vendor() -> None:
+    rng = Random(3)
+
+    def document(*own: int) -> Observed:
+        return Observed({"words": 8.0}, (*rng.sample(range(40), 6), *own), template=1, source=1)
+
+    usual = [document(*rng.choices(range(100, 160), k=2)) for _ in range(50)]
+    reference = Reference.of(usual)
+    drawn, found = Random(0).sample(usual, 50), reference.samples["repeated unseen words"]
+    for place, one in enumerate(drawn):
+        recent = [drawn[(place - step) % 50] for step in range(1, reference.recent + 1)]
+        others = {word for other in drawn if other is not one and other not in recent for word in other.words}
+        counts = [sum(word in other.words for other in recent) for word in one.words if word not in others]
+        assert found[place] == pytest.approx(sum(counts) / 8)
+    recent = [reference.unseen(one) for one in (document(500, 501), document(600), document(500, 501))]
+    assert reference.recent == 10
+    assert reference.signals(document(500, 700), recent)["repeated unseen words"] == 0.25
+    assert sum(one >= 0.25 for one in found) <= 2

@@ -17,7 +17,7 @@ from layoutray.review.store import ReviewStore
 from layoutray.review.values import Prediction
 from tests.review.answer_folders import write_answers
 
-_USUAL, _OTHER = (tuple(f"{stem}{letter}" for letter in "abcdefghij") for stem in ("paper", "karton"))
+USUAL, OTHER = (tuple(f"{stem}{letter}" for letter in "abcdefghij") for stem in ("paper", "karton"))
 
 
 def answered(number: int, words: tuple[str, ...], version: str = "1") -> AnsweredDocument:
@@ -44,7 +44,7 @@ def answered(number: int, words: tuple[str, ...], version: str = "1") -> Answere
 
 
 def stream(changed: Mapping[int, tuple[str, ...]], count: int) -> list[AnsweredDocument]:
-    return [answered(number, changed.get(number, _USUAL)) for number in range(count)]
+    return [answered(number, changed.get(number, USUAL)) for number in range(count)]
 
 
 def test_documents_like_the_first_ones_are_no_change() -> None:
@@ -54,7 +54,7 @@ def test_documents_like_the_first_ones_are_no_change() -> None:
 
 
 def test_a_change_is_dated_explained_and_shown() -> None:
-    changed = dict.fromkeys(range(FIRST + 40, FIRST + 140, 3), _OTHER)
+    changed = dict.fromkeys(range(FIRST + 40, FIRST + 140, 3), OTHER)
     found = drift(of_answers(stream(changed, FIRST + 140)), None)
     assert found.alarm
     assert found.since
@@ -70,8 +70,8 @@ def test_the_verb_reads_the_documents_of_the_newest_version_in_a_review_file(
 ) -> None:
     store = ReviewStore.open(str(tmp_path / "review.db"))
     for number in range(5):
-        store.add(answered(1000 + number, _OTHER, version="0"))
-    changed = dict.fromkeys(range(FIRST + 20, FIRST + 60), _OTHER)
+        store.add(answered(1000 + number, OTHER, version="0"))
+    changed = dict.fromkeys(range(FIRST + 20, FIRST + 60), OTHER)
     for document in stream(changed, FIRST + 60):
         store.add(document)
     store.close()
@@ -86,7 +86,7 @@ def test_the_verb_reads_the_documents_of_the_newest_version_in_a_review_file(
 
 
 def test_a_page_in_memory_and_in_the_review_file_are_the_same(tmp_path: Path) -> None:
-    store, document = ReviewStore.open(str(tmp_path / "review.db")), answered(1, _USUAL)
+    store, document = ReviewStore.open(str(tmp_path / "review.db")), answered(1, USUAL)
     store.add(document)
     ((_, observed),) = of_review(store)
     store.close()

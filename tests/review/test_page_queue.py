@@ -12,12 +12,14 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from layoutray.readers import load
 from layoutray.review.app import add_review_page
+from layoutray.review.drift import FIRST, ReviewDrift
 from layoutray.review.sessions import Authenticator, Sessions
 from layoutray.review.store import ReviewStore
 from tests.browser import listening, opened
 from tests.review.conftest import Served
 from tests.review.documents import answered
 from tests.review.on_page import drop, show, type_over
+from tests.review.test_drift import OTHER, stream
 
 pytestmark = pytest.mark.browser
 
@@ -167,4 +169,38 @@ def test_an_answer_that_comes_late_does_not_replace_a_newer_list(browser: Browse
         expect(links).to_have_text(["new.png"])
         page.wait_for_timeout(300)
         expect(links).to_have_text(["new.png"])
+    store.close()
+
+
+def test_changed_documents_come_first_with_their_pictures(browser: Browser, tmp_path: Path) -> None:
+    store = ReviewStore.open(str(tmp_path / "review.db"))
+    scan = answered("scan", tmp_path)
+    image = scan.pages[0].image
+    changed = dict.fromkeys(range(FIRST + 20, FIRST + 50), OTHER)
+    for one in stream(changed, FIRST + 50):
+        store.add(replace(one, pages=tuple(replace(page, image=image) for page in one.pages)))
+    owned = ReviewDrift(store, lambda: None)
+    assert owned.found("").since
+    assert owned.found("bob").documents == 0, "nobody sees documents of others"
+    with reviewing(store) as url, opened(browser, url) as page:
+        page.goto("/")
+        group = page.get_by_label("Changed documents")
+        expect(group.get_by_text("Documents have changed since about")).to_be_visible()
+        expect(group.get_by_text(re.compile("unseen words: median 1, before 0"))).to_be_visible()
+        cards = group.locator("a")
+        names = {f"{number:04}.png" for number in changed}
+        assert {card.locator("bdi").inner_text() for card in cards.all()} <= names
+        shown = cards.count()
+        expect(cards.first).to_contain_text("unseen words 1")
+        assert group.locator("img").first.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+        page.reload()
+        expect(page.locator("table.documents a").first).to_have_text(re.compile("|".join(names)))
+        number = int(str(cards.first.get_attribute("href")).rpartition("/")[2])
+        review = store.review(number)
+        assert review
+        store.save(number, 0, [replace(one, state="confirmed") for one in review.values], done=True, reviewer="anna")
+        page.reload()
+        expect(cards).to_have_count(shown - 1)
+    store.add(answered("new", model_version="2"))
+    assert owned.found("").documents == 0, "a new version begins anew"
     store.close()

@@ -37,6 +37,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
         limits=Limits(max_upload_bytes=2**20, max_pages=3),
         keys=str(folder / "keys.db"),
         jobs=str(folder / "jobs.db"),
+        drift=str(folder / "drift.db"),
     )
 
 

@@ -2,7 +2,9 @@
 
 import logging
 import re
+import sqlite3
 import time
+from contextlib import closing
 
 import httpx
 import pytest
@@ -10,6 +12,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from layoutray.serving.request_log import RequestLog
+from layoutray.serving.settings import ServeSettings
 from tests.cluster.running_endpoint import as_request, refused, rendered
 
 pytestmark = pytest.mark.ocr
@@ -60,8 +63,14 @@ def test_an_unexpected_error_is_answered_and_its_message_stays_out_of_the_log(ca
     assert WORD not in str([line.getMessage() for line in own(caplog)])
 
 
-def test_metrics_tell_models_versions_and_fields_apart(admin: httpx.Client) -> None:
+def test_metrics_tell_models_versions_and_fields_apart(admin: httpx.Client, endpoint: ServeSettings) -> None:
     answer = admin.post("/v1/extract", json=BODY).json()
+    with closing(sqlite3.connect(endpoint.drift)) as kept:
+        rows = kept.execute("SELECT content FROM first WHERE version = ?", [answer["model_version"]]).fetchall()
+    words = {word["text"] for page in BODY["pages"] for word in page["words"] if len(word["text"]) > 3}
+    assert rows
+    assert words
+    assert not any(word in content for (content,) in rows for word in words)
     text = admin.get("/metrics").text
     labels = f'model="untrained",version="{answer["model_version"]}"'
     assert f"layoutray_documents_total{{{labels}}}" in text

@@ -1,6 +1,7 @@
 """What the verbs write: messages and tables on stderr, results on stdout, errors as one line."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,11 +9,13 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from layoutray import config
 from layoutray.errors import LayoutrayError
 
 _CONSOLE = Console(stderr=True, highlight=False, soft_wrap=True)
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
 def run(verb: Callable[[], int]) -> int:
@@ -66,8 +69,9 @@ def show_path(file: Path) -> int:
 
 
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Write a table for people to stderr; floats with four decimals."""
+    """Write a table for people to stderr; floats with four decimals. Text of documents controls no terminal."""
     table = Table(*columns, title=title, title_justify="left")
     for row in rows:
-        table.add_row(*(f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row))
+        texts = (f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row)
+        table.add_row(*(Text(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)) for text in texts))
     _CONSOLE.print(table)

@@ -28,7 +28,7 @@ from layoutray.cluster.ingest import plan_ingest
 from layoutray.errors import InputError
 from layoutray.evaluation.acceptance import choose_thresholds, with_thresholds
 from layoutray.evaluation.cross_validation import cross_validate
-from layoutray.evaluation.disagreements import disagreements
+from layoutray.evaluation.disagreements import disagreements, write_queue
 from layoutray.evaluation.evaluate import FieldEvaluation
 from layoutray.evaluation.model_labels import ModelLabels
 from layoutray.metrics.acceptance import Goal
@@ -36,11 +36,9 @@ from layoutray.prepare.infer_fields import InferredFields, infer_fields
 from layoutray.prepare.language import with_language
 from layoutray.prepare.whole_documents import read_documents
 from layoutray.readers import labelled_folder
-from layoutray.readers.own.reviewed import REVIEW_FILE
 from layoutray.recipe import recipes
 from layoutray.recipe.ingest import IngestRecipe, load_ingest
 from layoutray.recipe.recipes import Recipe
-from layoutray.review.store import ReviewStore
 from layoutray.store import job as owned
 from layoutray.store import shards, sources
 from layoutray.store.data_set import DataSet
@@ -194,11 +192,7 @@ def _write_queue(answered: FieldEvaluation, labels: ModelLabels, training: str, 
         terminal.say(f"{len(differing)} documents differ from their values; to review them, give a local --out")
     if not differing or folder is None:
         return 0
-    folder.mkdir(exist_ok=True)
-    store = ReviewStore.open(str(folder / REVIEW_FILE))
-    for document in differing:
-        store.add(document)
-    store.close()
+    write_queue(folder, differing)
     return len(differing)
 
 

@@ -24,6 +24,7 @@ from layoutray.serving import request_log, review_page
 from layoutray.serving.access.auth import make_access
 from layoutray.serving.answerer import DEFAULT
 from layoutray.serving.capacity import Capacity
+from layoutray.serving.drift_file import DriftFile
 from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.jobs.prefixes import Prefixes
 from layoutray.serving.jobs.receivers import Receivers
@@ -54,7 +55,7 @@ class Ingress:
         request_log.write_with_serve()
         client.be_impatient()
         _require_one()
-        metrics, limits = Telemetry(), settings.limits
+        metrics, limits = Telemetry(DriftFile(settings.drift)), settings.limits
         self._models = models = (
             ModelsHere(ModelReplica(model)) if isinstance(model, HeldModels) else ModelReplicas(model)
         )

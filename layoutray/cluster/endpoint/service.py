@@ -123,7 +123,7 @@ class Service:
         seconds = time.perf_counter() - started
         answered = await asyncio.to_thread(answer.answered, document, model, outcomes, written, seconds)
         self._telemetry.document(answered.response)
-        self._telemetry.observed(await asyncio.to_thread(answer.observed, answered, model), model)
+        await asyncio.to_thread(lambda: self._telemetry.observed(answer.observed(answered, model), model))
         return answered
 
     async def _outcomes(

@@ -24,6 +24,7 @@ export async function showQueue(main, filters, session) {
       element("h1", {}, "Queue"),
       progress(answer.progress),
       promised(promises),
+      changed(),
       filterForm(query, answer.progress),
       table(answer.documents),
       pager(query, answer),
@@ -61,6 +62,37 @@ function promised(promises) {
   if (!promises.length) return "";
   const lines = promises.map((text) => element("li", {}, visible(text)));
   return element("details", { class: "promises" }, element("summary", {}, "Promises"), element("ul", {}, lines));
+}
+
+/** Whether documents have changed, what shows it, and pictures of the documents to label first. */
+function changed() {
+  const place = element("section", { class: "changed", "aria-label": "Changed documents" });
+  api.get("/review/drift").then(({ since, signals, documents }) => {
+    if (!documents?.length) return;
+    place.append(
+      element("h2", {}, `Documents have changed since about ${moment(since)}`),
+      element("p", {}, "These show it most, and come first in the queue: label them, and train on them."),
+      element("ul", {}, signals.map(({ signal, before, since: now }) =>
+        element("li", {}, visible(signal), `: median ${short(now)}, before ${short(before)}`))),
+      element("div", { class: "pictures" }, documents.map(card)),
+    );
+  }, (error) => place.append(element("p", {}, error.message)));
+  return place;
+}
+
+function card({ number, name, signals }) {
+  const unlike = Object.entries(signals).slice(0, 3).map(([signal, value]) => `${signal} ${short(value)}`);
+  return element(
+    "a",
+    { href: `#/document/${number}` },
+    element("img", { src: `/review/documents/${number}/pages/1/picture?width=320`, alt: "", loading: "lazy" }),
+    element("span", {}, quoted(name)),
+    element("small", {}, visible(unlike.join(", "))),
+  );
+}
+
+function short(number) {
+  return Number(number.toPrecision(3)).toLocaleString();
 }
 
 /** The precision of accepted values, as the sample shows it. */
