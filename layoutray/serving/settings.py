@@ -163,7 +163,12 @@ class ServeSettings:
         metavar="FILE",
         is_path=True,
     )
-    review_sample: float = 0.05
+    review_sample: float = option(
+        0.05,
+        "share of the accepted values that the review page shows anyway, to measure their precision (default: "
+        "%(default)s)",
+        metavar="SHARE",
+    )
     drift: str = option(
         "",
         "keep the evidence that documents have changed in this file, so that it goes on after a restart (default: it "
@@ -190,6 +195,8 @@ class ServeSettings:
                 raise InputError(f"max_{kind} is {most}; it must be at least {kind}, {least}")
         if self.gpus_per_model is not None and not 0 <= self.gpus_per_model < math.inf:
             raise InputError(f"gpus is {self.gpus_per_model}; it must be a finite number of at least 0")
+        if not 0 <= self.review_sample <= 1:
+            raise InputError(f"review_sample is {self.review_sample}; it must be a share from 0 to 1")
         for name in ("follow_every_s", "model_memory_mib"):
             if not (0 < getattr(self, name) < math.inf):
                 raise InputError(f"{name} is {getattr(self, name)}; it must be a finite number above 0")

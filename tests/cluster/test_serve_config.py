@@ -53,6 +53,11 @@ def test_there_is_at_least_one_beam() -> None:
         ServeSettings("checkpoint", beams=0)
 
 
+def test_the_sample_is_a_share() -> None:
+    with pytest.raises(InputError, match="review_sample is 5; it must be a share from 0 to 1"):
+        ServeSettings("checkpoint", review_sample=5)
+
+
 def test_it_needs_keys_or_says_that_it_is_open() -> None:
     closed = {name: value for name, value in arguments().items() if name != "open"}
     with pytest.raises(InputError, match="there are no keys"):

@@ -71,6 +71,20 @@ def test_a_drag_chooses_the_words_of_a_value(page: Page, served: Served, documen
     assert (value.words, value.text, value.state) == (company.words, company.text, "confirmed")
 
 
+def test_typed_text_has_the_words_that_state_it_and_misread_text_keeps_its_words(
+    page: Page, served: Served, document: int
+) -> None:
+    show(page, document)
+    page.wait_for_load_state("networkidle")  # the words of the page are there
+    company, before = (served.values(document)[name] for name in ("company", "date"))
+    type_over(page, "total", company.text.lower())
+    type_over(page, "date", "31.12.1999")
+    saved(page)
+    typed, date = (served.values(document)[name] for name in ("total", "date"))
+    assert (typed.words, typed.text) == (company.words, company.text.lower())
+    assert (date.words, date.text) == (before.words, "31.12.1999")
+
+
 def test_clicks_and_a_lasso_choose_words(page: Page, served: Served, document: int) -> None:
     show(page, document)
     date, company = (words_of(served, document, name) for name in ("date", "company"))

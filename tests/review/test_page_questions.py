@@ -137,3 +137,25 @@ def values(store: ReviewStore, number: int) -> tuple[Value, ...]:
     review = store.review(number)
     assert review
     return review.values
+
+
+def test_after_the_end_of_a_session_questions_go_on_with_another_and_no_answer_is_lost(
+    browser: Browser, tmp_path: Path
+) -> None:
+    store = ReviewStore.open(str(tmp_path / "review.db"))
+    number = store.add(answered("asked-0"))
+    with reviewing(store) as url, opened(browser, url) as page:
+        page.goto("/#/questions")
+        expect(page.locator(".question .choices")).to_be_visible()
+        with store.database.transaction() as database:
+            database.exec_driver_sql("DELETE FROM sessions")
+        while page.get_by_role("heading", name="No value is left to look at").count() == 0:
+            page.keyboard.press("y")
+            page.wait_for_timeout(100)
+        expect(page.locator("#status")).to_have_text("Saved")
+    review = store.review(number)
+    assert review
+    assert review.entry.looks == 0
+    confirmed = [one.name for one in store.corrections(number) if one.action == "confirmed"]
+    assert len(confirmed) == len({one.id for one in review.values if one.state == "confirmed"})
+    store.close()

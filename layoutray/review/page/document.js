@@ -14,6 +14,7 @@ import { askForNames } from "./record.js";
 import { queueQuery } from "./route.js";
 import { Review } from "./review.js";
 import { Saver } from "./saving.js";
+import { stating } from "./shapes.js";
 import { askForState } from "./unseen.js";
 
 /**
@@ -128,7 +129,7 @@ class DocumentView {
     else if (name === "take") this.#take(id);
     else if (name === "edit") this.panel.edit(id);
     else if (name === "words") this.#choose(id);
-    else if (name === "type") this.review.set(id, { text });
+    else if (name === "type") this.#type(id, text);
     else if (name === "restore") this.review.restore(id);
     else if (name === "remove") this.review.remove([id]);
     else if (name === "remove-row")
@@ -167,6 +168,14 @@ class DocumentView {
       this.side.querySelector(".finish").focus();
       announce("No value needs a look. Enter finishes the document.");
     }
+  }
+
+  /** Take over what a person has typed. If it stands elsewhere on the page, the words there are those of the value. */
+  #type(id, text) {
+    const value = this.review.value(id);
+    const page = value.page ?? this.pages.inView;
+    const words = stating(text, this.pages.loadedWords(page) ?? [], value.words[0] ?? 0);
+    this.review.set(id, words.length ? { text, page, words } : { text });
   }
 
   #focusPart(id) {

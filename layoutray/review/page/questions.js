@@ -19,6 +19,7 @@ let remaining = Infinity; // values, also while answers are being saved
 
 /** Show the questions in `main`. Returns a function that ends the view. */
 export async function showQuestions(main, tell) {
+  if (!ahead.length) remaining = Infinity; // documents may have been added
   const view = new Questions(main, tell);
   await view.next();
   return () => view.close();
@@ -38,7 +39,10 @@ class Questions {
     this.current = null;
     this.busy = true;
     const loading = ahead.shift() ?? load();
-    const question = await loading.catch((error) => this.tell(`The next question cannot be loaded: ${error.message}`));
+    const question = await loading.catch((error) => {
+      if (error.status === 401) location.reload(); // the session has ended: sign in again
+      this.tell(`The next question cannot be loaded: ${error.message}`);
+    });
     this.busy = false;
     if (!question) {
       const again = question === null ? "" : button("Try again", () => this.next());

@@ -67,8 +67,10 @@ export class Saver {
       this.review.revision = answer.revision;
       this.review.saved = sent;
       if (this.#unsaved()) this.#keep();
-      else drafts.remove(this.review);
-      this.tell("Saved");
+      else {
+        drafts.remove(this.review);
+        this.tell("Saved");
+      }
       return true;
     } catch (error) {
       if (error.status === 409) return this.#conflict();

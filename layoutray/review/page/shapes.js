@@ -12,6 +12,23 @@ export function textOf(numbers, words) {
   return numbers.map((number) => words[number]?.[0] ?? "").join(" ");
 }
 
+/** Numbers of the words that state a text; of several places, that nearest to the word `near`; none without a place. */
+export function stating(text, words, near) {
+  const wanted = plain(text);
+  const runs = words.map((_, first) => {
+    let [end, length] = [first, 0];
+    while (length < wanted.length && end < words.length) length += plain(words[end++][0]).length;
+    return Array.from({ length: end - first }, (_, index) => first + index);
+  });
+  const found = runs.filter((run) => wanted && plain(textOf(run, words)) === wanted);
+  found.sort(([one], [other]) => Math.abs(one - near) - Math.abs(other - near));
+  return found[0] ?? [];
+}
+
+function plain(text) {
+  return text.replaceAll(/\s/g, "").toLowerCase();
+}
+
 /** Numbers of the words whose middle is in a rectangle [x0, y0, x1, y1]. */
 export function inRectangle([x0, y0, x1, y1], words) {
   const [left, right] = [Math.min(x0, x1), Math.max(x0, x1)];
