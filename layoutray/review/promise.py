@@ -70,8 +70,9 @@ class Promise:
         """The promise in words."""
         shown = f"at least {math.floor(1000 * self.shown) / 10:g} % of the accepted answers are right"
         if not self.documents and self.accept_from is None:
-            shown = "nothing is known yet about accepted answers"
-        told = f"{self.field or 'all fields'}: {shown} (risk {goal.risk:g}, {self.documents} documents reviewed)"
+            shown = "no answer is accepted yet"
+        reviewed = f"{self.documents} reviewed documents with accepted answers"
+        told = f"{self.field or 'all fields'}: {shown} (risk {goal.risk:g}, {reviewed})"
         if self.lowered is not None:
             return f"{told}; shown from confidence {self.lowered:g} on, which `layoutray promise` accepts"
         if self.next_from is not None:
