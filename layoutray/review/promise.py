@@ -74,7 +74,7 @@ class Promise:
         reviewed = f"{self.documents} reviewed documents with accepted answers"
         told = f"{self.field or 'all fields'}: {shown} (risk {goal.risk:g}, {reviewed})"
         if self.lowered is not None:
-            return f"{told}; shown from confidence {self.lowered:g} on, which `layoutray promise` accepts"
+            return f"{told}; shown from confidence {self.lowered:g} on, which `layoutray promise --out` accepts"
         if self.next_from is not None:
             return f"{told}; {self.needed} more right answers needed to accept from confidence {self.next_from:g} on"
         return (
