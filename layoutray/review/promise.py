@@ -69,10 +69,11 @@ class Promise:
         """The promise in words."""
         shown = f"at least {math.floor(1000 * self.shown) / 10:g} % of the accepted answers are right"
         if not self.documents and self.accept_from is None:
-            shown = "nothing is known yet about accepted answers"
-        told = f"{self.field or 'all fields'}: {shown} (risk {goal.risk:g}, {self.documents} documents reviewed)"
+            shown = "no answer is accepted yet"
+        reviewed = f"{self.documents} reviewed documents with accepted answers"
+        told = f"{self.field or 'all fields'}: {shown} (risk {goal.risk:g}, {reviewed})"
         if self.lowered is not None:
-            return f"{told}; shown from confidence {self.lowered:g} on, which `layoutray promise` accepts"
+            return f"{told}; shown from confidence {self.lowered:g} on, which `layoutray promise --out` accepts"
         # Of a field with a threshold, only those that were drawn count.
         more = f"{told}; {self.needed} more right answers {'' if self.accept_from is None else 'of the sample '}needed"
         if self.next_from is not None:

@@ -200,7 +200,7 @@ def _check(people: Sequence[Reviewer], review: str, promised: Sequence[str], tru
     for name in FIELDS:
         right = np.array([action == "confirmed" for _, (_, field, action, _) in done if field == name])
         shown = math.floor(1000 * promise.lower_bound(right, 0.1)) / 10
-        expected = f"{name}: at least {shown:g} % of the accepted answers are right (risk 0.1, {DOCUMENTS} documents"
+        expected = f"{name}: at least {shown:g} % of the accepted answers are right (risk 0.1, {DOCUMENTS} reviewed"
         assert [text for text in promised if text.startswith(expected)], promised
 
     ids = {number: entry.doc_id for _, (number, *_) in done if (entry := store.entry(number))}

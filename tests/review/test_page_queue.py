@@ -1,5 +1,6 @@
 """The queue in a real browser: drop, order, filters, progress, finished documents."""
 
+import asyncio
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,13 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from playwright.sync_api import Browser, Page, Route, expect
 
 from layoutray.readers import load
 from layoutray.review.app import add_review_page
+from layoutray.review.documents import AnsweredDocument
 from layoutray.review.drift import FIRST, ReviewDrift
-from layoutray.review.sessions import Authenticator, Sessions
+from layoutray.review.sessions import Authenticator, Sessions, Visitor
 from layoutray.review.store import ReviewStore
 from tests.browser import listening, opened
 from tests.review.conftest import Served
@@ -44,6 +46,41 @@ def test_a_scan_is_answered(page: Page, served: Served, picture: Path, way: str)
     expect(page.get_by_role("heading", name="drop.png")).to_be_visible()
     expect(page.locator("polygon.value").first).to_be_visible()
     assert page.get_by_role("button", name="Confirm", exact=False).count() > 0
+
+
+def test_several_files_are_read_at_once_and_do_not_leave_another_view(browser: Browser, tmp_path: Path) -> None:
+    reading: list[int] = []
+    gone: list[bool] = []
+
+    async def answer(request: Request, _: Visitor) -> AnsweredDocument:
+        async with request.form() as form:
+            name = form["file"].filename  # pyright: ignore[reportAttributeAccessIssue]
+        reading.append(reading[-1] + 1 if reading else 1)
+        await asyncio.sleep(0.3)
+        while len(reading) > 10 and not gone:
+            await asyncio.sleep(0.02)
+        reading.append(reading[-1] - 1)
+        return answered(name)
+
+    files = [tmp_path / f"{number}.png" for number in range(5)]
+    for file in files:
+        file.touch()
+    store = ReviewStore.open(str(tmp_path / "review.db"))
+    app = FastAPI()
+    add_review_page(app, store, Sessions(store.database, Authenticator(), "anna"), answer)
+    with listening(app) as url, opened(browser, url) as page:
+        page.goto("/")
+        page.get_by_label("Drop scans or PDFs here").set_input_files(files)
+        expect(page.locator("table.documents tbody tr")).to_have_count(5)
+        page.get_by_label("Drop scans or PDFs here").set_input_files(files[0])
+        page.get_by_role("link", name="Yes or no").click()
+        expect(page.locator(".question")).to_be_visible()
+        gone.append(True)
+        while reading[-1] or len(reading) < 12:
+            page.wait_for_timeout(20)
+        expect(page).to_have_url(re.compile("#/questions$"))
+    assert max(reading) == 3
+    store.close()
 
 
 def test_a_file_beside_the_area_does_not_replace_the_page(page: Page, served: Served, picture: Path) -> None:
@@ -111,7 +148,7 @@ def test_a_sample_of_accepted_values_is_shown_and_measured(browser: Browser, tmp
         page.goto("/")
         expect(page.get_by_text("Sample of the accepted values: 3 wait for a look.")).to_be_visible()
         page.get_by_text("Promises").click()
-        every = "all fields: nothing is known yet about accepted answers (risk 0.1, 0 documents reviewed); 253 more"
+        every = "all fields: no answer is accepted yet (risk 0.1, 0 reviewed documents with accepted answers); 253 more"
         expect(page.get_by_text(every)).to_be_visible()
         show(page, number)
         expect(page.locator("li.value .meaning")).to_have_text(["sample of accepted"] * 3)

@@ -59,7 +59,7 @@ def store(tmp_path: Path) -> ReviewStore:
 
 def test_reviewed_answers_show_a_threshold_and_more_of_them_a_lower_one(store: ReviewStore) -> None:
     assert _promise(store, v1=None).text(_GOAL) == (
-        "total: nothing is known yet about accepted answers (risk 0.1, 0 documents reviewed); "
+        "total: no answer is accepted yet (risk 0.1, 0 reviewed documents with accepted answers); "
         "25 more right answers needed to accept from confidence 0.9 on"
     )
     for _ in range(24):

@@ -106,7 +106,8 @@ the model is models:/{name}@candidate, and {out}/model; what to do next:
   layoutray review {out}/answers                                   # correct the answers in the browser
   layoutray train FOLDER {out}/answers --out NEW_FOLDER            # train on what was corrected, too
   layoutray select {out}/model {out}/answers --count 20 --out {out}/next    # which of them to label next
-  layoutray serve models:/{name}@candidate                         # answer over HTTP""")
+  layoutray serve models:/{name}@candidate --review review.db      # answer over HTTP, and ask a person, yes or no
+  layoutray promise {name} --review review.db    # what the reviewed answers show of those that nobody looks at""")
 
 
 def show_queue(documents: int, folders: Sequence[str], queue: str) -> None:

@@ -11,6 +11,7 @@ const STATES = [
   ["", "all"],
 ];
 const AT_ONCE = 100;
+const SENT_AT_ONCE = 3;
 
 /** Show the queue in `main`. */
 export async function showQueue(main, filters, session) {
@@ -249,20 +250,28 @@ function dropArea() {
   return area;
 }
 
-/** Send the files one after the other; opens the document if it is one, and shows what was refused. */
+/** Send the files, some at once; opens the document if it is one, and shows what was refused. */
 async function send(files, state) {
   const problems = [];
+  const waiting = [...files];
   let last = 0;
-  for (const [index, file] of files.entries()) {
-    state.textContent = `Reading ${visible(file.name)} (${index + 1} of ${files.length}) …`;
-    try {
-      last = (await api.upload("/review/documents", file)).number;
-    } catch (error) {
-      problems.push(`${visible(file.name)}: ${error.message}`);
+  let done = 0;
+  const tell = () => (state.textContent = `Reading ${files.length - done} of ${files.length} …`);
+  const sendNext = async () => {
+    for (let file = waiting.shift(); file; file = waiting.shift()) {
+      try {
+        last = (await api.upload("/review/documents", file)).number;
+      } catch (error) {
+        problems.push(`${visible(file.name)}: ${error.message}`);
+      }
+      done++;
+      tell();
     }
-  }
+  };
+  tell();
+  await Promise.all(Array.from({ length: SENT_AT_ONCE }, sendNext));
   state.textContent = problems.join("; ");
-  if (problems.length) return;
+  if (problems.length || !state.isConnected) return; // the person has gone to another view
   if (files.length === 1) location.hash = `#/document/${last}`;
   else dispatchEvent(new HashChangeEvent("hashchange"));
 }
