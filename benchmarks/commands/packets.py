@@ -146,7 +146,8 @@ def measure(extractor: Extractor, measured: Sequence[Packet]) -> dict[str, float
 
 
 def _likeliest(labels: Mapping[str, float]) -> str:
-    return max(labels, key=lambda label: labels[label])
+    label = max(labels, key=lambda label: labels[label])
+    return _tag(label[2:], label[0] in "BS")
 
 
 def _tag(kind: str, begins: bool) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layoutray.document.page import Document, Field, Page
 from layoutray.errors import InputError
@@ -68,14 +68,19 @@ def parts_of(document: Document) -> list[Part]:
     for place, value in enumerate(values):
         if problem := wrong_part(value, values[:place]):
             raise InputError(f"value {place + 1} of {PART!r} of {document.source}: {problem}; correct the value")
-    return sorted(filter(None, map(part_of, values)), key=lambda part: part.first)
+    parts = (replace(part, last=min(part.last, document.num_pages)) for part in map(part_of, values) if part)
+    return sorted(parts, key=lambda part: part.first)
 
 
 def page_tag(parts: Sequence[Part], number: int) -> str | None:
-    """The tag of a page: `B-invoice` begins a document, `I-invoice` goes on with it; None for a page in no document."""
+    """The tag of a page in its document, as that of a word in an entity (BIOES); None for a page in no document.
+
+    `B-invoice` begins a document, `I-invoice` and `E-invoice` go on with it and end it; `S-invoice` is all of it.
+    """
     for part in parts:
         if part.first <= number <= part.last:
-            return f"{'B' if number == part.first else 'I'}-{part.kind}"
+            begins, ends = number == part.first, number == part.last
+            return f"{'S' if begins and ends else 'B' if begins else 'E' if ends else 'I'}-{part.kind}"
     return None
 
 

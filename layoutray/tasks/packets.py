@@ -5,9 +5,10 @@ A document of pages a to b and kind k has the score
     log p(k | a, B) - softplus(e_a) + sum over its further pages t of log p(k | t, I) - softplus(-e_t),
 
 where p(k | t, B) is the probability of kind k on a page that begins a document, and e_t the log-odds that page t goes
-on with the document before it: a weighted sum of `document.page_pairs` and of log p(I | t) / p(B | t). The best packet
-is found by dynamic programming. Confidences are exact: shares of the weight of all packets that are possible. Blank
-pages and separator sheets are told by their words alone, and are in no sequence.
+on with the document before it: a weighted sum of `document.page_pairs`, of log p(I | t) / p(B | t), and of the log-odds
+that page t - 1 ends its document. The best packet is found by dynamic programming. Confidences are exact: shares of the
+weight of all packets that are possible. Blank pages and separator sheets are told by their words alone, and are in no
+sequence.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,12 +23,17 @@ from layoutray.document import Page
 from layoutray.document.packets import is_separator
 from layoutray.document.page_pairs import evidence
 
-_WEIGHTS = {"follows": 3.5, "begins": -0.6, "ended": -2.3, "running": 4.5, "height": -7.9, "similar": 1.7}
-_LABEL_WEIGHT, _BIAS = 0.8, 5.2
+_WEIGHTS = {"follows": 4.9, "begins": -0.6, "ended": -3.2, "running": 7.0, "height": -12.7, "similar": 2.6}
+_LABEL_WEIGHT, _END_WEIGHT, _BIAS = 1.1, -0.5, 7.9
 """Fitted by logistic regression to packets of 60 documents of each kind of docs/results/packets.md, each labelled by
 models of 10 or 40 of the others, and rounded."""
 _MISPLACED, _LEAST = 3e-3, 1e-5
-"""Least share of labels with the right kind and the wrong position, and least probability of a label."""
+"""Share of labels with the right kind and the wrong position, and least probability of a label."""
+_NEVER_SEEN = 1e-20
+"""Largest probability of further pages of a kind whose training documents have one page. They are not misplaced."""
+_MOST_WORDS_OF_A_PART, _WITH_NEIGHBOUR = 12, 5.0
+"""A page of so few words is seldom a document: log-odds that it is of one with the page before or after it, whichever
+is likelier."""
 _NEVER = -1e4
 """Log-odds that a page after a separator sheet goes on with the document before the sheet."""
 
@@ -68,7 +74,8 @@ def split(pages: Sequence[Page], labels: Mapping[int, Mapping[str, float]]) -> S
 
     Args:
         pages: those that were read, in order.
-        labels: probabilities of the labels (`B-invoice`, `I-invoice`, …) of each page with words, by its number.
+        labels: probabilities of the labels (`B-invoice`, `I-invoice`, `E-invoice`, `S-invoice`, …) of each page with
+            words, by its number.
     """
     others: dict[int, Literal["blank", "separator"]] = {}
     written: list[Page] = []
@@ -84,14 +91,20 @@ def split(pages: Sequence[Page], labels: Mapping[int, Mapping[str, float]]) -> S
     if not written:
         return SplitPacket((), others)
     kinds = sorted({label[2:] for label in labels[written[0].number]})
-    begin, further = (
-        np.array([[labels[page.number][f"{prefix}-{kind}"] for kind in kinds] for page in written]) for prefix in "BI"
+    first, inner, last, only = (
+        np.array([[labels[page.number][f"{prefix}-{kind}"] for kind in kinds] for page in written]) for prefix in "BIES"
     )
-    positions = [np.log(of_kinds.sum(1) + _MISPLACED) for of_kinds in (begin, further)]
-    goes_on = _LABEL_WEIGHT * (positions[1] - positions[0]) + _BIAS
+    begin, further, ends = first + only, inner + last, (last + only).sum(1)
+    seen = further.max(0) > _NEVER_SEEN
+    begin, further = begin + _MISPLACED * further + _LEAST, further + _MISPLACED * begin * seen + _LEAST
+    goes_on = _LABEL_WEIGHT * np.log(further.sum(1) / begin.sum(1)) + _BIAS
+    goes_on[1:] += _END_WEIGHT * np.log((ends + _MISPLACED) / (1 - ends + _MISPLACED))[:-1]
     goes_on[1:] += [sum(_WEIGHTS[name] * value for name, value in one.items()) for one in evidence(written)]
     goes_on[sorted({0, *after_separator} - {len(written)})] = _NEVER
-    begin, further = (one + _MISPLACED * other + _LEAST for one, other in ((begin, further), (further, begin)))
+    for place, page in enumerate(written):
+        if len(page.words) <= _MOST_WORDS_OF_A_PART:
+            following = place + 1 < len(written) and goes_on[place + 1] > goes_on[place]
+            goes_on[place + following] += _WITH_NEIGHBOUR
     begin, further = (np.log(one / one.sum(1, keepdims=True)) for one in (begin, further))
     begin -= np.logaddexp(0, goes_on)[:, None]
     further -= np.logaddexp(0, -goes_on)[:, None]

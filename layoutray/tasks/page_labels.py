@@ -1,4 +1,4 @@
-"""Label pages: the kind of their document, and whether a page begins it, as IOB2 tags of whole pages.
+"""Label pages: the kind of their document, and whether a page begins and ends it, as BIOES tags of whole pages.
 
 The model reads the first and the last words of a page, as one window, and labels it by logistic regression on the
 states of an encoder that is not trained. `layoutray.tasks.packets` joins the labels of all pages of a packet to
@@ -28,9 +28,12 @@ _FIRST, _LAST = 110, 50
 """Words of a page that are read: titles and page numbers are among them. More cost time and gain nothing."""
 _AVERAGED = 128
 """Tokens at each end of a window whose states are averaged."""
-_WEIGHT_PENALTY, _BIAS_PENALTY = 5.0, 0.01
-"""Of the squares, beside the summed loss. That of the bias only keeps labels without examples finite."""
+_WEIGHT_PENALTY = 5.0
+"""Of the squares, beside the summed loss."""
 _LEAST_SPREAD = 0.01
+_UNSEEN = -100.0
+"""Bias of labels without examples, for example of further pages if all documents of a kind have one. They have a
+probability of 0, from which a split knows them."""
 _WHOLE = Box(0.0, 0.0, 1.0, 1.0)
 
 
@@ -51,7 +54,7 @@ class PageLabelling(WordLabelling):
         kinds = sorted({split_tag(tag)[1] for page in tags for tag in page} - {""})
         if not kinds:
             raise InputError("no document says what kinds its pages are; ingest a table with columns file, pages, kind")
-        return tuple(f"{prefix}-{kind}" for kind in kinds for prefix in "BI")
+        return tuple(f"{prefix}-{kind}" for kind in kinds for prefix in "BIES")
 
     def true_labels(self, page: Page) -> list[str | None]:
         """The page's label, at its first word; the others have no target, nor has a second window."""
@@ -71,9 +74,9 @@ class PageLabelling(WordLabelling):
         if not judged:
             raise InputError("no page has a label and words")
         shares = {
-            "accuracy": [true == found for true, found in judged],
+            "accuracy": [_place(true) == _place(found) for true, found in judged],
             "kind_accuracy": [kind_of(true) == kind_of(found) for true, found in judged],
-            "begin_accuracy": [true[0] == found[0] for true, found in judged],
+            "begin_accuracy": [_place(true)[1] == _place(found)[1] for true, found in judged],
         }
         return {name: sum(right) / len(right) for name, right in shares.items()} | {"pages": float(len(judged))}
 
@@ -94,6 +97,11 @@ class PageLabelling(WordLabelling):
             for tag, confidence in zip(tags[:1], confidences[:1], strict=True)
             if tag not in (None, UNKNOWN)
         )
+
+
+def _place(label: str) -> tuple[str, bool]:
+    """The kind of a label, and whether a page with it begins a document."""
+    return kind_of(label), label[0] in "BS"
 
 
 def _entity(page: Page, label: str | None, confidence: float) -> Entity:
@@ -127,23 +135,25 @@ class PageHead(nn.Module):
         inputs = features.double()
         mean, spread = inputs.mean(0), inputs.std(0, correction=0) + _LEAST_SPREAD
         inputs = (inputs - mean) / spread
-        weight, bias = (
-            torch.zeros(one.shape, dtype=torch.double, requires_grad=True) for one in self.classifier.parameters()
-        )
+        seen, targets = targets.unique(return_inverse=True)
+        weight = torch.zeros(len(seen), inputs.shape[1], dtype=torch.double, requires_grad=True)
+        bias = torch.zeros(len(seen), dtype=torch.double, requires_grad=True)
         optimizer = torch.optim.LBFGS([weight, bias], max_iter=500, line_search_fn="strong_wolfe")
 
         def loss() -> Tensor:
             optimizer.zero_grad()
-            penalty = _WEIGHT_PENALTY * weight.square().sum() + _BIAS_PENALTY * bias.square().sum()
-            total = functional.cross_entropy(inputs @ weight.T + bias, targets) + penalty / len(targets)
+            penalty = _WEIGHT_PENALTY * weight.square().sum() / len(targets)
+            total = functional.cross_entropy(inputs @ weight.T + bias, targets) + penalty
             total.backward()
             return total
 
         with torch.enable_grad():
             optimizer.step(loss)
         with torch.no_grad():
-            self.classifier.weight.copy_(weight / spread)
-            self.classifier.bias.copy_(bias - weight @ (mean / spread))
+            self.classifier.weight.zero_()
+            self.classifier.bias.fill_(_UNSEEN)
+            self.classifier.weight[seen] = (weight / spread).float()
+            self.classifier.bias[seen] = (bias - weight @ (mean / spread)).float()
             return float(functional.cross_entropy(inputs @ weight.T + bias, targets))
 
 

@@ -77,10 +77,16 @@ def _loaded(folder: str, vocabulary: Tokenizer) -> Checkpoint:
 
 
 def _fitting(start: str, source: Checkpoint, recipe: Recipe, target: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors that checkpoint `start` gives to an encoder with tensors `target`, by its names."""
+    """The tensors that checkpoint `start` gives to an encoder with tensors `target`, by its names.
+
+    An encoder of fewer layers gets the first ones.
+    """
     given = source.model.encoder.state_dict()
     if _kind(source.recipe) == _kind(recipe):
         may_lack = architectures.load(recipe.arch).may_lack
+        ours, theirs = (one.model.get("layers", 0) for one in (recipe, source.recipe))
+        deeper = tuple(f"layers.{number}." for number in range(ours, theirs))
+        given = {name: tensor for name, tensor in given.items() if not name.startswith(deeper)}
         expected = {name: tensor for name, tensor in target.items() if name in given or not name.startswith(may_lack)}
     else:
         parent = _parent(start, source, recipe)

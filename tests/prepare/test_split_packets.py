@@ -20,7 +20,7 @@ from layoutray.store.data_set import DataSet, is_ingested
 from tests.cluster.checkpoints import save_untrained
 from tests.jobs import page
 
-LABELS = ("B-bill", "I-bill", "B-order form", "I-order form")
+LABELS = tuple(f"{prefix}-{kind}" for kind in ("bill", "order form") for prefix in "BIES")
 
 
 def write(folder: Path, packet: list[Page]) -> DataSet:
@@ -43,7 +43,7 @@ def write(folder: Path, packet: list[Page]) -> DataSet:
 def test_documents_are_listed_and_those_of_a_kind_are_a_data_set(bill: str, form: str, tmp_path: Path) -> None:
     packet = [replace(page(7), number=number) for number in range(1, 6)]
     packet[3] = replace(packet[3], words=())
-    best = {1: f"B-{bill}", 2: f"B-{form}", 3: f"I-{form}", 5: f"I-{form}"}
+    best = {1: f"S-{bill}", 2: f"B-{form}", 3: f"I-{form}", 5: f"E-{form}"}
     entities = [
         tuple(
             Entity(
@@ -53,7 +53,7 @@ def test_documents_are_listed_and_those_of_a_kind_are_a_data_set(bill: str, form
                 bounding_regions=(Region(one.number, (0.0,) * 8),),
                 words=(),
             )
-            for label in (f"B-{bill}", f"I-{bill}", f"B-{form}", f"I-{form}")
+            for label in (f"{prefix}-{kind}" for kind in (bill, form) for prefix in "BIES")
             if one.words
         )
         for one in packet

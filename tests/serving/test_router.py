@@ -34,7 +34,7 @@ BLANK = {"width": 100, "height": 100, "words": []}
 def settings(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
     """A model of pages, which guesses; one of fields for bills; for deeds one that extracts nothing; none for notes."""
     folder = tmp_path_factory.mktemp("router")
-    labels = tuple(f"{prefix}-{kind}" for kind in KINDS for prefix in "BI")
+    labels = tuple(f"{prefix}-{kind}" for kind in KINDS for prefix in "BIES")
     save_untrained(folder / "pages", name="page_labels", labels=labels)
     save_untrained(folder / "bills", fields={"date": {"many": True}, "total": {}})
     models = {"bills": str(folder / "bills"), "pages": str(folder / "pages")}

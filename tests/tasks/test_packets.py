@@ -16,12 +16,13 @@ from tests.jobs import page
 SURE = 0.96
 
 
-def text_page(number: int, *lines: str) -> Page:
-    """Lines below each other, the last at the bottom."""
+def text_page(number: int, top: str, *others: str, more: str = "a " * 12) -> Page:
+    """Lines below each other, the last at the bottom. The second one has `more` words, which are not compared."""
+    lines = (top, more, *others)
     words = [
         Word(
             text=text,
-            box=Box(0.1 * column, 0.9 * row / len(lines), 0.1 * column + 0.05, 0.9 * row / len(lines) + 0.02),
+            box=Box(0.05 * column, 0.9 * row / len(lines), 0.05 * column + 0.04, 0.9 * row / len(lines) + 0.02),
             line=row,
         )
         for row, line in enumerate(lines, start=1)
@@ -32,13 +33,20 @@ def text_page(number: int, *lines: str) -> Page:
 
 def split_of(pages: Sequence[Page], labels: Sequence[str | None], sure: float = SURE) -> SplitPacket:
     """The packet of pages whose model is `sure` of one label each; None: it has given no label."""
-    names = [f"{prefix}-{kind}" for kind in ("bill", "deed") for prefix in "BI"]
+    names = [f"{prefix}-{kind}" for kind in ("bill", "deed") for prefix in "BIES"]
     stated = {
-        one.number: {name: sure if name == label else (1 - sure) / 3 for name in names}
+        one.number: {name: sure if name == label else (1 - sure) / 7 for name in names}
         for one, label in zip(pages, labels, strict=True)
         if label
     }
     return split(pages, stated)
+
+
+def two_pages(words: int = 15) -> tuple[Page, ...]:
+    """Pages of so many words and of 15, which have a heading in common."""
+    first, second = (" ".join(f"text{page}{word}" for word in range(7)) for page in (1, 2))
+    pages = ((1, first, words), (2, second, 15))
+    return tuple(text_page(page, text, "northwind", more="a " * (most - 8)) for page, text, most in pages)
 
 
 def ranges(packet: SplitPacket) -> list[tuple[str, tuple[int, ...]]]:
@@ -72,7 +80,7 @@ def test_documents_and_confidences_are_those_of_all_packets_tried_one_by_one() -
 
 def test_documents_are_pages_that_begin_one_with_those_that_go_on_with_it() -> None:
     pages = [text_page(number, f"text{number} with words", f"more{number}") for number in range(1, 6)]
-    packet = split_of(pages, ["B-bill", "B-deed", "I-deed", "I-deed", "B-deed"], 0.9999)
+    packet = split_of(pages, ["S-bill", "B-deed", "I-deed", "E-deed", "S-deed"], 0.9999)
     assert ranges(packet) == [("bill", (1,)), ("deed", (2, 3, 4)), ("deed", (5,))]
     assert packet.documents[0].begin_confidence == pytest.approx(1.0), "a document begins at the first page"
     assert all(0.5 < one.confidence <= 1 for one in packet.documents)
@@ -82,10 +90,36 @@ def test_a_model_that_cannot_tell_is_decided_by_printed_numbers_and_running_line
     numbered = [text_page(1, "Alpha", "text", "Page 1 of 2"), text_page(2, "Beta", "other", "Page 2 of 2")]
     unknown = ["B-deed", "B-deed"]
     assert ranges(split_of(numbered, unknown, 0.3)) == [("deed", (1, 2))]
-    apart = [replace(numbered[0], words=numbered[0].words[:2]), replace(numbered[1], words=numbered[1].words[:2])]
+    apart = [replace(one, words=one.words[:-4]) for one in numbered]
     assert ranges(split_of(apart, unknown, 0.3)) == [("deed", (1,)), ("deed", (2,))]
     headed = [text_page(n, "Northwind Trading Invoice 4711", f"goods{n}", f"sums{n}") for n in (1, 2)]
     assert ranges(split_of(headed, unknown, 0.3)) == [("deed", (1, 2))]
+
+
+def test_pages_of_a_kind_that_never_had_a_second_page_are_documents_of_their_own() -> None:
+    pages = [text_page(n, "Northwind Trading Receipt 4711", f"goods{n}", f"sums{n}") for n in (1, 2)]
+    rare = {"B-bill": 0.03, "I-bill": 0.03, "E-bill": 0.03, "S-bill": 0.91}
+    assert ranges(split(pages, {1: rare, 2: rare})) == [("bill", (1, 2))]
+    never = {"B-bill": 0.0, "I-bill": 0.0, "E-bill": 0.0, "S-bill": 1.0}
+    assert ranges(split(pages, {1: never, 2: never})) == [("bill", (1,)), ("bill", (2,))]
+
+
+def test_the_page_before_tells_whether_it_ends_its_document() -> None:
+    unknown = {"B-bill": 0.35, "I-bill": 0.15, "E-bill": 0.15, "S-bill": 0.35}
+    found = {
+        sure: split(two_pages(), {1: {name: 0.97 if name == sure else 0.01 for name in unknown}, 2: unknown})
+        for sure in ("B-bill", "S-bill")
+    }
+    assert ranges(found["B-bill"]) == [("bill", (1, 2))]
+    assert ranges(found["S-bill"]) == [("bill", (1,)), ("bill", (2,))]
+
+
+@pytest.mark.parametrize(("words", "expected"), [(13, [("deed", (1,)), ("deed", (2,))]), (12, [("deed", (1, 2))])])
+def test_a_page_of_few_words_is_of_a_document_with_one_beside_it(words: int, expected: object) -> None:
+    few, long = two_pages(words)
+    assert ranges(split_of([few, long], ["S-deed", "S-deed"], 0.9)) == expected
+    swapped = [replace(long, number=1), replace(few, number=2)]
+    assert ranges(split_of(swapped, ["S-deed", "S-deed"], 0.9)) == expected
 
 
 def test_a_kind_is_decided_by_all_pages_of_the_document() -> None:
@@ -99,7 +133,7 @@ def test_blank_pages_and_separator_sheets_are_in_no_document() -> None:
         text_page(1, "Deed one", "clause"),
         replace(page(1), number=2, words=()),
         text_page(3, "Deed one", "clause"),
-        text_page(4, "PATCH T", "Separator sheet"),
+        text_page(4, "PATCH T", "Separator sheet", more=""),
         text_page(5, "Deed one", "clause"),
     ]
     packet = split_of(pages, ["B-deed", None, "I-deed", "B-bill", "I-deed"])
