@@ -7,11 +7,11 @@ stream both before and after its change.
 
 import argparse
 import json
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str]) -> int:
     for folder in options.scaled:
         scaled = _answered([folder], extractor, 0)
         before = [one for name, one in own.items() if name not in scaled]
-        changes[f"resolution of {folder}"] = (before, [*scaled.values()], 1.0, small)
+        changes[f"resolution of {_name(folder)}"] = (before, [*scaled.values()], 1.0, small)
     for number, (vendor, share) in enumerate(_vendors(options.sroie, usual, options.vendors), 1):
         for part in (0.1, 0.3):
             of_others = [one for name, one in usual.items() if name not in vendor]
@@ -95,7 +95,8 @@ def main(arguments: Sequence[str]) -> int:
             changes[f"{part:.0%} new vendor {number} ({share})"] = (of_others, of_vendor, part, size)
     rng, normal, report = np.random.default_rng(1), np.random.default_rng(5), dict[str, Any]()
     for name, (before, after, share, count) in changes.items():
-        found = [_delay(before, after, share, count, rng) for _ in range(options.rounds)]
+        own_rng = np.random.default_rng([1, *name.encode()])  # so that no change depends on which others are measured
+        found = [_delay(before, after, share, count, own_rng) for _ in range(options.rounds)]
         report[name] = _delays([delay for delay, _ in found], [signal for _, signal in found])
     shuffled = [_watched(_order(every, rng), options.reference, None) for _ in range(options.rounds)]
     drawn = [_watched(every, options.reference, rng) for _ in range(options.long)]
@@ -117,18 +118,21 @@ def _answered(folders: Sequence[str], extractor: Extractor, left_out: int) -> di
     """What the documents show, by the name of their file."""
     pages = sorted((page for folder in folders for page in DataSet(folder).read_pages()), key=lambda page: page.doc_id)
     return {
-        Path(page.source).stem: Observed.of(
-            [page], [(one.name, one.confidence) for one in extractor.answer_fields([page])]
-        )
+        _name(page.source): Observed.of([page], [(one.name, one.confidence) for one in extractor.answer_fields([page])])
         for page in pages[left_out:]
     }
+
+
+def _name(source: str) -> str:
+    """The name of a file without its suffix; of a document in a list of a file, with its number."""
+    return re.sub(r"\.\w+$", "", source.rpartition("/")[2])
 
 
 def _vendors(folder: str, usual: Collection[str], count: int) -> list[tuple[list[str], int]]:
     """The receipts of each of the vendors with most of them, and how many these are."""
     names: dict[str, list[str]] = defaultdict(list)
     for one in DataSet(folder).read_documents():
-        if (name := Path(one.source).stem) in usual:
+        if (name := _name(one.source)) in usual:
             for field in one.fields:
                 if field.name == "company":
                     names[field.value].append(name)

@@ -125,22 +125,17 @@ def _ask_canaries(
     if folders != kept:
         registered.keep_canaries(chosen.name, folders, chosen.tracking_uri)
     outcomes = Counter(answer.outcome for one in canaries for answer in one.answers)
+    differing = [one for one in canaries if one.differences]
     rows = [
-        (
-            one.document.source.rpartition("/")[2],
-            answer.name,
-            *map(_said, (answer.before, answer.after)),
-            answer.outcome,
-        )
-        for one in canaries
+        (one.name, answer.name, _said(answer.before), _said(answer.after), answer.outcome)
+        for one in differing
         for answer in one.differences
     ]
     if rows:
         columns = ("document", "field", f"version {versions[0]}", f"version {versions[1]}", "")
         terminal.show_table("Canary documents: answers that differ", columns, rows)
         if chosen.differences:
-            differing = [one.for_review(chosen.name, *versions) for one in canaries if one.differences]
-            write_queue(chosen.differences, differing)
+            write_queue(chosen.differences, (one.for_review(chosen.name, *versions) for one in differing))
     if folders:
         counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
         terminal.say(f"answers to {len(canaries)} canary documents: {counts or 'none'}")

@@ -54,6 +54,11 @@ class Canary:
     answers: Sequence[Compared]
 
     @property
+    def name(self) -> str:
+        """The name of its file."""
+        return self.document.source.rpartition("/")[2]
+
+    @property
     def differences(self) -> list[Compared]:
         """The answers that are not the same."""
         return [one for one in self.answers if one.outcome != "same"]
