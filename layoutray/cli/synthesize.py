@@ -9,7 +9,6 @@ from layoutray.errors import InputError
 from layoutray.store import sources
 from layoutray.store.output_lock import working_on
 from layoutray.synthetic.forms import form
-from layoutray.synthetic.marks import marked_form
 from layoutray.synthetic.render import Draw, bill, itemised_bill, long_invoice, render_set
 
 PAGES: Mapping[str, Draw] = {
@@ -17,7 +16,6 @@ PAGES: Mapping[str, Draw] = {
     "items": itemised_bill,
     "forms": form,
     "invoices": long_invoice,
-    "marks": marked_form,
 }
 
 
@@ -32,8 +30,7 @@ _OPTIONS = {
         choices=PAGES,
         help="bills: receipts, invoices, letters and forms with fields; items: receipts and invoices whose line "
         "items are records of entities; forms: forms whose entities are questions, answers and headers; invoices: as "
-        "items, invoices of several pages; marks: forms whose fields are check boxes and radio buttons "
-        "(default: %(default)s)",
+        "items, invoices of several pages (default: %(default)s)",
     ),
 }
 
@@ -50,7 +47,7 @@ def synthesize(out: str | Path, *, count: int = 200, seed: int = 7, pages: str =
         out: folder or s3:// address for the pages and their annotations.
         count: number of documents.
         seed: the same seed gives the same pages.
-        pages: `bills`, `items`, `forms`, `invoices` or `marks`.
+        pages: `bills`, `items`, `forms` or `invoices`.
 
     Raises:
         InputError: if there is no such kind of pages.
