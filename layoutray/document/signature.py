@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from layoutray.document.answers import Entity, regions_of
 from layoutray.document.field_type import FieldType
 from layoutray.document.geometry import Box
-from layoutray.document.mark import Marks, has_words, mark_entity, plain
+from layoutray.document.mark import Marks, has_words, plain
 from layoutray.document.page import SIGNED, UNSIGNED, Page
 
 _LABELS = {
@@ -37,16 +37,14 @@ def signatures(page: Page, schema: Mapping[str, FieldType]) -> Iterator[Entity]:
     for name, label in wanted.items():
         for words, printed in labels.items():
             if _is_label(printed) if label == "signature" else has_words(label, printed):
-                if words in signed:
-                    yield mark_entity(page, name, signed[words], page.words[signed[words]].confidence or 1.0)
-                else:
-                    yield Entity(
-                        type=name,
-                        content=UNSIGNED,
-                        confidence=_CONFIDENCE,
-                        bounding_regions=regions_of(page, [page.words[number] for number in words]),
-                        words=words,
-                    )
+                at = (signed[words],) if words in signed else words
+                yield Entity(
+                    type=name,
+                    content=SIGNED if words in signed else UNSIGNED,
+                    confidence=(page.words[at[0]].confidence or 1.0) if words in signed else _CONFIDENCE,
+                    bounding_regions=regions_of(page, [page.words[number] for number in at]),
+                    words=at,
+                )
 
 
 def _labels(page: Page, wanted: set[str]) -> dict[tuple[int, ...], str]:
@@ -70,14 +68,13 @@ def _is_label(printed: str) -> bool:
 
 def _signed(page: Page, labels: Mapping[tuple[int, ...], str]) -> dict[tuple[int, ...], int]:
     """The signature of each label that has one: the nearest pairs, each signature once."""
-    numbers = [number for number, word in enumerate(page.words) if word.text == SIGNED]
-    pairs = [
-        (distance, words, number)
-        for words in labels
-        for number in numbers
-        if (distance := _distance(page, words, page.words[number].box)) is not None
-    ]
     found: dict[tuple[int, ...], int] = {}
+    pairs = (
+        (distance, words, number)
+        for number, word in enumerate(page.words)
+        for words in labels
+        if word.text == SIGNED and (distance := _distance(page, words, word.box)) is not None
+    )
     for _, words, number in sorted(pairs):
         if words not in found and number not in found.values():
             found[words] = number

@@ -48,12 +48,15 @@ def find(picture: NDArray[np.uint8], words: Sequence[Word]) -> list[Word]:
     _, places, parts, _ = cv2.connectedComponentsWithStats(cv2.dilate(ink, np.ones(reach[::-1], np.uint8)))
     thickness = np.asarray(cv2.distanceTransform(ink, cv2.DIST_L2, 3), np.float32)
     found: list[Word] = []
-    for number, (x, y, wide, high, _) in enumerate(parts[1:].tolist(), start=1):
-        own = (places[y : y + high, x : x + wide] == number) & (ink[y : y + high, x : x + wide] > 0)
-        if _is_signature(own, thickness[y : y + high, x : x + wide], unit):
-            rows, columns = (np.flatnonzero(own.any(axis=axis)) for axis in (1, 0))
-            sides = (x + columns[0], y + rows[0], x + columns[-1] + 1, y + rows[-1] + 1)
-            box = Box.from_pixels(map(float, sides), width, height)
+    across, down = parts[1:, cv2.CC_STAT_WIDTH] / unit, parts[1:, cv2.CC_STAT_HEIGHT] / unit
+    large = (across >= _NARROW) & (across <= _WIDE + 1) & (down >= _LOW) & (down <= _HIGH + 1)
+    for number in (1 + np.flatnonzero(large)).tolist():
+        x, y, wide, high, _ = parts[number].tolist()
+        part = np.s_[y : y + high, x : x + wide]
+        own = (places[part] == number) & (ink[part] > 0)
+        if _is_signature(own, thickness[part], unit):
+            left, top, wide, high = cv2.boundingRect(own.astype(np.uint8))
+            box = Box.from_pixels((x + left, y + top, x + left + wide, y + top + high), width, height)
             line, block = (max(getattr(word, key) for word in (*words, *found)) + 1 for key in ("line", "block"))
             found.append(Word(text=SIGNED, box=box, confidence=_CONFIDENCE, line=line, block=block))
     return found
