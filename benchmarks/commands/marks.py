@@ -1,4 +1,4 @@
-"""Check boxes and radio buttons: how many are found in the right state, on scans and on pages that have none."""
+"""Check boxes, radio buttons and signatures: how many are found, on scans and on pages that have none."""
 
 import argparse
 import time
@@ -9,13 +9,15 @@ import cv2
 import numpy as np
 
 from benchmarks.measure import mark_network
+from benchmarks.measure.mark_drawings import marked_form
 from benchmarks.measure.marked_pages import MarkedPage, Score, drawn_pages, funsd_pages, score, unseen_form
+from benchmarks.measure.signed_pages import SignedScore, scores, signed_page
 from benchmarks.measure.spread import Spread
 from layoutray.cli.shared import terminal
 from layoutray.cli.shared.checked import positive
 from layoutray.ocr import marks, pdf
 from layoutray.ocr.settings import Recognition
-from layoutray.synthetic.marks import marked_form
+from layoutray.synthetic.forms import form
 from layoutray.synthetic.render import bill
 
 _NONE = np.zeros((0, 4)), np.zeros(0, np.bool_)
@@ -28,10 +30,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seeds", nargs="+", default=["101", "102", "103"], help="of generated pages")
     parser.add_argument("--train", type=Path, metavar="FILE", help="train the network, and write it to this file")
     parser.add_argument("--shapes", type=positive, default=520, help="generated pages to train on")
+    parser.add_argument("--fonts", type=Path, metavar="FOLDER", help="TrueType fonts for the training")
     parser.add_argument("--steps", type=positive, default=14_000)
     options = parser.parse_args(arguments)
     if options.train:
-        shapes = mark_network.shapes_of("network", options.shapes)
+        shapes = mark_network.shapes_of("network", options.shapes, options.fonts)
         mark_network.train(shapes, options.steps, 0, options.train, terminal.say)
         return 0
     rows = [
@@ -46,7 +49,23 @@ def main(arguments: Sequence[str]) -> int:
     ]
     columns = ("pages", "number", "marks", "F1 of places", "F1 of states", "pages with a false mark", "CPU ms a page")
     terminal.show_table("Marks", columns, rows)
+    signed = [
+        _signed_row(name, [[*scores(seed, options.pages, how)] for seed in options.seeds])
+        for name, how in (("scans with labels", signed_page), ("forms, not signed", form), ("bills, not signed", bill))
+    ]
+    columns = ("pages", "number", "signed", "F1 of signed", "unsigned", "F1 of unsigned", "signed by mistake")
+    terminal.show_table("Signatures", columns, signed)
     return 0
+
+
+def _signed_row(name: str, sets: Sequence[Sequence[tuple[SignedScore, SignedScore]]]) -> tuple[str, ...]:
+    """Of each seed's pages."""
+    nothing = SignedScore(0, 0, 0)
+    by_state = [[sum((page[state] for page in pages), nothing) for pages in sets] for state in (0, 1)]
+    signed, unsigned = (sum(of_seeds, nothing) for of_seeds in by_state)
+    shown = [str(Spread.of([one.f1 for one in of_seeds])) if of_seeds[0].true else "–" for of_seeds in by_state]
+    wrong = str(signed.found - signed.right)
+    return name, str(sum(map(len, sets))), str(signed.true), shown[0], str(unsigned.true), shown[1], wrong
 
 
 def _row(name: str, sets: Sequence[Iterable[MarkedPage]]) -> tuple[str, ...]:

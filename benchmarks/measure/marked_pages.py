@@ -12,9 +12,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.measure.mark_drawings import Point, Sheet, draw
 from layoutray.document import Box, Word
 from layoutray.document.page import OFF, ON
-from layoutray.synthetic.marks import Point, Sheet, draw
 from layoutray.synthetic.render import Draw, Drawn, document
 
 Sides = NDArray[np.float64]

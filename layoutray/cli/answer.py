@@ -176,8 +176,11 @@ def _fields(text: str) -> "dict[str, FieldType]":
 
 
 def _reading(fields: "Mapping[str, FieldType]", overrides: Sequence[str]) -> list[str]:
-    """Keys of the ingest recipe: pages are searched for marks if a field is one."""
-    return [*(["recognition.marks=detect"] if any(kind.type == "mark" for kind in fields.values()) else []), *overrides]
+    """Keys of the ingest recipe: pages are searched for marks if a field is a mark or a signature."""
+    return [
+        *(["recognition.marks=detect"] if any(kind.type in ("mark", "signature") for kind in fields.values()) else []),
+        *overrides,
+    ]
 
 
 def _stated(kind: "FieldType") -> str:

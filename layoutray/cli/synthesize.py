@@ -9,14 +9,12 @@ from layoutray.errors import InputError
 from layoutray.store import sources
 from layoutray.store.output_lock import working_on
 from layoutray.synthetic.forms import form
-from layoutray.synthetic.marks import marked_form
 from layoutray.synthetic.render import Draw, bill, itemised_bill, render_set
 
 PAGES: Mapping[str, Draw] = {
     "bills": bill,
     "items": itemised_bill,
     "forms": form,
-    "marks": marked_form,
 }
 
 
@@ -30,9 +28,8 @@ _OPTIONS = {
         "--pages",
         choices=PAGES,
         help="bills: receipts, invoices, letters and forms with fields; items: receipts and invoices whose line "
-        "items are records of entities; forms: forms whose entities are questions, answers and headers; "
-        "marks: forms whose fields are check boxes and radio buttons "
-        "(default: %(default)s)",
+        "items are records of entities; forms: forms whose entities are questions, answers and headers (default: "
+        "%(default)s)",
     ),
 }
 
@@ -49,7 +46,7 @@ def synthesize(out: str | Path, *, count: int = 200, seed: int = 7, pages: str =
         out: folder or s3:// address for the pages and their annotations.
         count: number of documents.
         seed: the same seed gives the same pages.
-        pages: `bills`, `items`, `forms` or `marks`.
+        pages: `bills`, `items` or `forms`.
 
     Raises:
         InputError: if there is no such kind of pages.

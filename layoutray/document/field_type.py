@@ -9,8 +9,9 @@ class FieldType:
     """The type of one field.
 
     Attributes:
-        type: `text` (e.g. an invoice number), `name`, `address`, `date`, `amount` (any number), `term` (a duration) or
-            `mark` (a check box or radio button, whose values are `on` and `off`).
+        type: `text` (e.g. an invoice number), `name`, `address`, `date`, `amount` (any number), `term` (a duration),
+            `mark` (a check box or radio button, whose values are `on` and `off`) or `signature` (`signed` and
+            `unsigned`).
         many: whether a document may have several values; if false, the answer is the value with the highest score.
         min_score: score threshold; values with a lower score are not answered. The score of a value is the sum of the
             confidences of its occurrences in the document.
@@ -35,7 +36,7 @@ class FieldType:
             accepts no answer.
     """
 
-    type: Literal["text", "name", "address", "date", "amount", "term", "mark"] = "text"
+    type: Literal["text", "name", "address", "date", "amount", "term", "mark", "signature"] = "text"
     many: bool = False
     min_score: float = 0.0
     required: bool = False

@@ -1,6 +1,6 @@
 """Marks of forms: check boxes and radio buttons, which are words of a page, and the labels beside them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from rapidfuzz import fuzz
@@ -13,8 +13,19 @@ _WIDEST_GAP = 4.0
 """Between a mark and its label, and between words of a label, as a share of a word's height."""
 LEAST_SHARED = 0.3
 """Of the height of the lower one of two words in a line. Boxes stand higher than letters, and lines can slope."""
-_LEAST_ALIKE = 90.0
-"""Percent of a name's words that a label has."""
+_LEAST_ALIKE, _PART_ALIKE = 90.0, 75.0
+"""Percent of a name's words that a label has, and of its letters where these are enough."""
+_FEWEST_LETTERS = 4
+
+
+def has_words(wanted: str, printed: str) -> bool:
+    """Whether a printed label has the words of the one that is wanted."""
+    return fuzz.token_set_ratio(wanted, printed) >= _LEAST_ALIKE
+
+
+def has_part(wanted: str, printed: str) -> bool:
+    """Whether a printed label has most letters of the one that is wanted, as `I smoke` those of `smoker`."""
+    return min(len(wanted), len(printed)) >= _FEWEST_LETTERS and fuzz.partial_ratio(wanted, printed) >= _PART_ALIKE
 
 
 class Marks:
@@ -31,23 +42,26 @@ class Marks:
         """The first of these words that is a mark, else the nearest mark in their line; None without one."""
         if own := [number for number in numbers if self._is_mark(number)]:
             return own[0]
-        sides = [side for number in (numbers[0], numbers[-1]) for side in self._beside(number)]
+        sides = [side for number in (numbers[0], numbers[-1]) for side in self.beside(number)]
         gaps = {side[-1]: self._gap(*side[-2:]) for side in sides if self._is_mark(side[-1])}
         return min(gaps, key=gaps.__getitem__, default=None)
 
-    def labelled(self, label: str, text: str = ON + OFF) -> tuple[int, float] | None:
+    def labelled(
+        self, label: str, text: str = ON + OFF, alike: Callable[[str, str], bool] = has_words
+    ) -> tuple[int, float] | None:
         """The mark whose label is most like `label`, and how like it is, 0..1; None without one, and for several.
 
         Args:
             text: that the mark may have.
+            alike: whether a printed label can be the one that is wanted.
         """
-        wanted, found = _plain(label), list[tuple[float, int, int, list[int]]]()
+        wanted, found = plain(label), list[tuple[float, int, int, list[int]]]()
         for number in self.numbers:
             if self._page.words[number].text in text:
-                for side in self._beside(number):
+                for side in self.beside(number):
                     words = sorted(one for one in side if not self._is_mark(one))
-                    printed = _plain(" ".join(self._page.words[one].text for one in words))
-                    if fuzz.token_set_ratio(wanted, printed) >= _LEAST_ALIKE:
+                    printed = plain(" ".join(self._page.words[one].text for one in words))
+                    if alike(wanted, printed):
                         found.append((fuzz.ratio(wanted, printed) / 100, -round(self._gap(*side[:2])), number, words))
         if not found:
             return None
@@ -59,7 +73,7 @@ class Marks:
     def _is_mark(self, number: int) -> bool:
         return self._page.words[number].text in (ON, OFF)
 
-    def _beside(self, number: int) -> tuple[list[int], list[int]]:
+    def beside(self, number: int) -> tuple[list[int], list[int]]:
         """A word with those in its line to the right, and to the left, each up to a wide gap or to the next mark."""
         box = self._page.words[number].box
         shared = np.minimum(self._bottom, box.y1) - np.maximum(self._top, box.y0)
@@ -106,5 +120,6 @@ def mark_entity(page: Page, name: str, number: int, confidence: float) -> Entity
     )
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """The words of a text in small letters, without punctuation."""
     return " ".join("".join(letter if letter.isalnum() else " " for letter in text.casefold()).split())

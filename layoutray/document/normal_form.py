@@ -19,6 +19,7 @@ from decimal import Decimal
 from dateutil import parser
 
 from layoutray.document.field_type import FieldType
+from layoutray.document.page import SIGNED, UNSIGNED
 
 MONTHS = (
     "Jan January janv janvier Januar januari gennaio enero stycznia",
@@ -49,7 +50,7 @@ _PARTNERSHIP = re.compile(r"\bL\.(L?)\.?(C|P)$")
 _LONGEST = 4000
 """Characters of a text that may be a value. Some expressions below, and Unicode's normal form, take more than linear
 time."""
-_LONGEST_OF = {"date": 60, "amount": 200, "term": 200, "mark": 20}
+_LONGEST_OF = {"date": 60, "amount": 200, "term": 200, "mark": 20, "signature": 20}
 """Characters of a value by the type of its field."""
 _LETTER_BY_DIGIT = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 _CUT_YEAR = re.compile(r"\d{1,2}(\D+)\d{1,2}\1(\d|\d{3})")
@@ -181,6 +182,10 @@ def _mark(text: str, field: FieldType) -> str | None:
     return "on" if _ON.fullmatch(text) else "off" if _OFF.fullmatch(text) else None
 
 
+def _signature(text: str, field: FieldType) -> str | None:
+    return {SIGNED: "signed", "signed": "signed", UNSIGNED: "unsigned"}.get(text.lower())
+
+
 def _count(text: str) -> int | None:
     if text.isdecimal():
         return int(text)
@@ -199,4 +204,5 @@ _FORMS: dict[str, Callable[[str, FieldType], str | None]] = {
     "amount": _amount,
     "term": _term,
     "mark": _mark,
+    "signature": _signature,
 }

@@ -50,6 +50,8 @@ class LabelledArea:
 
 ON, OFF = "☑", "☐"
 """The word that a box of a form is: of one that is ticked, crossed or filled, and of one that is not."""
+SIGNED, UNSIGNED = "✍", "unsigned"
+"""The word that a signature is, and what the answer of a label without one says."""
 REVIEWED = "reviewed"
 """Origin of words that a person has seen on the review page, and whose tags this person has chosen."""
 

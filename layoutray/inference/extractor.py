@@ -21,6 +21,7 @@ from layoutray.document.field_type import FieldType
 from layoutray.document.form_answers import form_entities, left_to_model
 from layoutray.document.mark import labelled_marks
 from layoutray.document.record_type import RecordType
+from layoutray.document.signature import signatures
 from layoutray.document.tags import kind_of
 from layoutray.document.word_graph import FindNeighbours
 from layoutray.document.word_source import WordSource, other_words, word_sources
@@ -108,18 +109,26 @@ class Tagging:
     def entities(
         self, pages: Sequence[Page], windows: Sequence[Sequence[Example]], probabilities: Iterable[Tensor]
     ) -> list[tuple[Entity, ...]]:
-        """Entities of each page: those of its form fields, those that the model has found, and marks by their labels.
+        """Entities of each page: those of its form fields, of the model, and marks and signatures by their labels.
 
         Args:
             windows: of each page.
             probabilities: label probabilities (length, labels) of each window; those of all pages in one sequence.
         """
         following = iter(probabilities)
+        signed = {name for name, kind in self.fields.items() if kind.type == "signature"}
         found: list[tuple[Entity, ...]] = []
         for page, of_page in zip(pages, windows, strict=True):
             left = self._left_to_model(page)
             read = self.task.answer(left, [(window, next(following)) for window in of_page], self.labels)
-            found.append((*form_entities(page, self.fields), *read, *labelled_marks(left, self.fields)))
+            found.append(
+                (
+                    *form_entities(page, self.fields),
+                    *(one for one in read if one.type not in signed),
+                    *labelled_marks(left, self.fields),
+                    *signatures(left, self.fields),
+                )
+            )
         return found
 
     def _left_to_model(self, page: Page) -> Page:

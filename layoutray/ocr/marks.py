@@ -22,7 +22,9 @@ from layoutray.document.page import OFF, ON
 
 NETWORK = Path(__file__).with_name("marks.npz")
 PATCH = 40
-"""Side of what the network sees, in pixels: a shape with half of its height around it."""
+"""Side of what the network sees, in pixels."""
+AROUND = (0.5, 2.0)
+"""What the network sees around a shape, as shares of its height: the shape, and whether it is a letter of a word."""
 _LONGEST_SIDE, _MOST_ENLARGED = 1600, 2.0
 """Of the picture in which shapes are searched, and how much a smaller one is enlarged."""
 _LOWEST, _HIGHEST = 10, 64
@@ -34,8 +36,11 @@ _STROKE = 7
 """Pixels; thinner strokes that leave a shape are removed."""
 _FULL = 0.62
 """Least share of its sides that a closed outline encloses; a circle has 0.79."""
-_BESIDE, _BESIDE_OPEN = 0.2, 0.1
-"""Most ink beside a closed outline, and beside any other shape. A letter has more: that of its word."""
+_MUCH_LARGER, _RECTANGLE = 2.2, 0.8
+"""Least width or height of an outline as a share of what it encloses, and least share of the sides of this."""
+_BESIDE, _BESIDE_OPEN, _BESIDE_ENCLOSED = 0.2, 0.1, 0.5
+"""Most ink beside a closed outline, beside any other shape, and beside what an outline encloses, its rule included. A
+letter has more: that of its word."""
 _INK = ((200, 1), (225, 3))
 """Least light of paper, of 255, and widths of gaps in outlines that are closed; faint outlines need both."""
 _PROBABLE, _SURE = 0.6, 0.995
@@ -160,12 +165,12 @@ def prepared(picture: NDArray[np.uint8]) -> tuple[Grey, float]:
 
 
 def shapes(grey: Grey) -> Sides:
-    """Shapes that can be a box, most of them several times."""
-    return np.concatenate([one for level, gap in _INK for one in _shapes_of_ink(grey, level, gap)])
+    """Shapes that can be a box, most of them several times with slightly different sides."""
+    return np.unique(np.concatenate([one for level, gap in _INK for one in _shapes_of_ink(grey, level, gap)]), axis=0)
 
 
-def _shapes_of_ink(grey: Grey, level: int, gap: int) -> tuple[Sides, Sides]:
-    """Closed outlines, and shapes with nothing to their left and right."""
+def _shapes_of_ink(grey: Grey, level: int, gap: int) -> tuple[Sides, Sides, Sides]:
+    """Closed outlines, shapes with nothing to their left and right, and what larger outlines enclose."""
     _, dark = cv2.threshold(grey, level - 1, 255, cv2.THRESH_BINARY_INV)
     ink = cv2.morphologyEx(dark, cv2.MORPH_CLOSE, np.ones((gap, gap), np.uint8))
     contours, hierarchy = cv2.findContours(ink, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
@@ -184,7 +189,21 @@ def _shapes_of_ink(grey: Grey, level: int, gap: int) -> tuple[Sides, Sides]:
     whole = sides[_is_between(sides, _HIGHEST, _NARROWEST, _WIDEST_ALONE)]
     total = np.asarray(cv2.integral(ink // 255), np.int64)
     alone = (_ink_beside(total, inner, 0.25) <= _BESIDE) & _has_corners(total, inner)
-    return inner[alone], whole[_ink_beside(total, whole, 0.4) <= _BESIDE_OPEN]
+    return inner[alone], whole[_ink_beside(total, whole, 0.4) <= _BESIDE_OPEN], _enclosed(contours, parents, total)
+
+
+def _enclosed(contours: Sequence[NDArray[Any]], parents: Sequence[int], total: NDArray[np.int64]) -> Sides:
+    """Rectangles of paper in outlines that are much larger, as boxes are that share a side or touch a line."""
+    numbers = [number for number, parent in enumerate(parents) if parent >= 0]
+    holes, around = _bounds([contours[one] for one in numbers]), _bounds([contours[parents[one]] for one in numbers])
+    areas = np.array([cv2.contourArea(contours[one]) for one in numbers])
+    larger = (around[:, 2:] > _MUCH_LARGER * holes[:, 2:]).any(axis=1)
+    full = areas >= _RECTANGLE * (holes[:, 2] - 1) * (holes[:, 3] - 1)
+    holes = holes[larger & full & _is_between(holes, _HIGHEST, _NARROWEST, _WIDEST)]
+    height, width = total.shape
+    corners = np.clip(holes[:, :2] - 1, 0, None), np.minimum(holes[:, :2] + holes[:, 2:] + 1, (width - 1, height - 1))
+    sides = np.concatenate([corners[0], corners[1] - corners[0]], axis=1)
+    return sides[_ink_beside(total, sides, 0.25) <= _BESIDE_ENCLOSED]
 
 
 def _bounds(contours: Sequence[NDArray[Any]]) -> Sides:
@@ -228,15 +247,16 @@ def _has_corners(total: NDArray[np.int64], sides: Sides) -> NDArray[np.bool_]:
 
 
 def patches(grey: Grey, sides: Sides) -> Grey:
-    """What the network sees of shapes, (shapes, 40, 40)."""
-    edge = _HIGHEST
+    """What the network sees of shapes, (shapes, 40, 40, 2)."""
+    edge = round(max(AROUND) * _HIGHEST)
     wide = cv2.copyMakeBorder(grey, edge, edge, edge, edge, cv2.BORDER_CONSTANT, value=255)
-    found = np.empty((len(sides), PATCH, PATCH), np.uint8)
+    found = np.empty((len(sides), PATCH, PATCH, len(AROUND)), np.uint8)
     for number, (x, y, width, height) in enumerate(sides.tolist()):
-        around = height // 2
-        left, top = x + edge - around, y + edge - around
-        part = wide[top : top + height + 2 * around, left : left + width + 2 * around]
-        found[number] = cv2.resize(part, (PATCH, PATCH), interpolation=cv2.INTER_AREA)
+        for channel, share in enumerate(AROUND):
+            around = int(share * height)
+            left, top = x + edge - around, y + edge - around
+            part = wide[top : top + height + 2 * around, left : left + width + 2 * around]
+            found[number, ..., channel] = cv2.resize(part, (PATCH, PATCH), interpolation=cv2.INTER_AREA)
     return found
 
 
@@ -248,7 +268,7 @@ def probabilities(seen: Grey) -> NDArray[np.float32]:
 
 def _classes(seen: Grey) -> NDArray[np.float32]:
     *convolutions, (weight, bias) = _network()
-    states = 1 - seen[..., None] / np.float32(255)
+    states = 1 - seen / np.float32(255)
     for kernel, offset in convolutions:
         padded = np.pad(states, ((0, 0), (1, 1), (1, 1), (0, 0)))
         windows = sliding_window_view(padded, (3, 3), (1, 2))[:, ::2, ::2]

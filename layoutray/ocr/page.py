@@ -81,12 +81,14 @@ def _of_pdf(page: PdfPage, layer: TextLayer, number: int, settings: Recognition)
 
 def _with_marks(read: RecognisedPage, drawn: Rendered) -> RecognisedPage:
     try:  # loaded by name as engines are, as pages without marks do without OpenCV
-        marks = importlib.import_module("layoutray.ocr.marks")
+        marks, signatures = (importlib.import_module(f"layoutray.ocr.{name}") for name in ("marks", "signatures"))
     except ModuleNotFoundError as error:
         raise MissingDependencyError.of_extra("recognition.marks = 'detect'", "ocr", error) from error
     found = marks.find(drawn.image, read.words)
-    provenance = replace(read.provenance, reason=f"{read.provenance.reason}; {len(found)} marks")
-    return replace(read, words=marks.among(read.words, found), provenance=provenance)
+    words = marks.among(read.words, found)
+    signed = signatures.find(drawn.image, words)
+    told = f"{read.provenance.reason}; {len(found)} marks, {len(signed)} signatures"
+    return replace(read, words=(*words, *signed), provenance=replace(read.provenance, reason=told))
 
 
 def _of_layer(

@@ -34,7 +34,8 @@ class Recognition:
         dpi: resolution for rendering PDF pages.
         text_layer: `auto` uses a PDF page's text layer when it is usable; `never` always runs OCR.
         orientation: `detect` reads a page again in other directions if it is not read well; `upright` reads it once.
-        marks: `detect` finds check boxes and radio buttons, which become the words `☐` and `☑`; `ignore` does not.
+        marks: `detect` finds check boxes, radio buttons and signatures, which become the words `☐`, `☑` and `✍`;
+            `ignore` does not.
         max_pixels: most pixels of a picture; larger ones are rejected, and none is scaled up to more.
         max_pages: most pages of a document; longer ones are rejected.
         deadline: seconds that one page may take, rendering included.

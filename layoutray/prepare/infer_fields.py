@@ -99,10 +99,11 @@ def _has(document: Document, name: str) -> bool:
 
 
 def type_of(values: Sequence[str], share: float) -> str:
-    """The type of a field: `mark`, `date` or `amount` if at least this share of its values are one, else `text`."""
+    """`mark`, `signature`, `date` or `amount` if at least this share of the values of a field are one, else `text`."""
     least = share * len(values)
-    if sum(bool(normal_form(value, FieldType(type="mark"))) for value in values) >= least:
-        return "mark"
+    for kind in ("mark", "signature"):
+        if sum(bool(normal_form(value, FieldType(type=kind))) for value in values) >= least:
+            return kind
     if sum(bool(_DATE.search(value) and normal_form(value, FieldType(type="date"))) for value in values) >= least:
         return "date"
     amounts = [value for value in values if normal_form(value, FieldType(type="amount"))]

@@ -5,7 +5,8 @@ digits, ignoring case, blanks and punctuation; if that finds nothing, by the mos
 errors. Every occurrence of a value is tagged. If two values share a word, the one with more words is tagged.
 
 The value of a mark, `on` or `off`, says nothing of its place. It is the mark that the page's own tag says, as those of
-generated pages, else the only one in this state whose label is the description or name of the field.
+generated pages, else the only one in this state whose label has the words of the field's description or name, or most
+letters of it. Values of signatures are not searched: signatures are found without a training.
 
 Words that a person has chosen for a field on the review page keep its tag, also where OCR has misread them. Other
 occurrences of the value are tagged as well.
@@ -35,7 +36,7 @@ from rapidfuzz import fuzz
 from layoutray.document import REVIEWED, Field, Page, Word
 from layoutray.document.contradictions import contradictory
 from layoutray.document.field_type import FieldType
-from layoutray.document.mark import Marks
+from layoutray.document.mark import Marks, has_part
 from layoutray.document.normal_form import MONTHS, NUMBERS, normal_form
 from layoutray.document.page import OFF, ON
 from layoutray.document.tags import OUTSIDE, UNKNOWN, is_unknown, kinds_ruled_out, to_iob2, unknown_but_not
@@ -108,7 +109,8 @@ def tag_fields(pages: Sequence[Page], fields: Sequence[Field], schema: Mapping[s
     """
     chosen = [_chosen(page, schema) for page in pages]
     settled = {(field.name, field.row) for of_page in chosen for field in of_page.values()}
-    given = [field for field in dict.fromkeys(fields) if field.name in schema]
+    learned = {name for name, kind in schema.items() if kind.type != "signature"}
+    given = [field for field in dict.fromkeys(fields) if field.name in learned]
     unusable = contradictory([field for field in given if (field.name, None) not in settled], schema)
     wanted = [field for field in given if field not in unusable]
     found = {field: find_value(field, schema[field.name], pages) for field in wanted}
@@ -190,10 +192,10 @@ def find_value(field: Field, kind: FieldType, pages: Sequence[Page]) -> list[lis
         if form is None:
             return [[] for _ in pages]
         if kind.type == "mark":
-            marks = [
-                Marks(page).labelled(kind.description or field.name, {"on": ON, "off": OFF}[form]) for page in pages
-            ]
-            return [[(mark[0], mark[0] + 1)] if mark else [] for mark in marks]
+            wanted = kind.description or field.name, {"on": ON, "off": OFF}[form]
+            marks = [Marks(page) for page in pages]
+            found = [one.labelled(*wanted) or one.labelled(*wanted, has_part) for one in marks]
+            return [[(mark[0], mark[0] + 1)] if mark else [] for mark in found]
         whole = [list(_spans_with_form(form, kind, page.words, _forms)) for page in pages]
         # Words that only contain the value, because OCR joined several, state it where no others do.
         return whole if any(whole) else [list(_spans_with_form(form, kind, page.words, _form_inside)) for page in pages]

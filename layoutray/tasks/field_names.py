@@ -84,7 +84,7 @@ def _wordings() -> Iterator[tuple[frozenset[str], str]]:
 
 
 def _of_type(name: str, kind: str) -> FieldType:
-    known = ("text", "name", "address", "date", "amount", "term", "mark")
+    known = ("text", "name", "address", "date", "amount", "term", "mark", "signature")
     if kind not in known:
         raise InputError(f"the field {name!r} has the type {kind!r}; a type is one of {', '.join(known)}")
     guessed = type_of(name)

@@ -129,16 +129,20 @@ def test_a_page_without_words_has_no_entities(extractor: Extractor) -> None:
     assert (answer.entities, answer.pages[0].num_words) == ((), 0)
 
 
-def test_a_mark_that_the_model_does_not_know_is_answered_by_its_label(tmp_path: Path) -> None:
-    save_untrained(tmp_path, fields={"smoker": {"type": "mark"}, "other": {"type": "mark"}})
+def test_marks_and_signatures_that_the_model_does_not_know_are_answered_by_their_labels(tmp_path: Path) -> None:
+    fields = {"smoker": {"type": "mark"}, "other": {"type": "mark"}, "signature": {"type": "signature"}}
+    save_untrained(tmp_path, fields=fields)
     words = tuple(
         Word(text=text, box=Box(0.1 * at, 0.1, 0.1 * at + 0.09, 0.12), confidence=0.8)
-        for at, text in enumerate(("☑", "Smoker", "☐", "Married"))
+        for at, text in enumerate(("☑", "Smoker", "☐", "Married", "Signed", "✍"))
     )
     one = dataclasses.replace(page(0), words=words)
-    (answer,) = Extractor.load(tmp_path).answer_fields([one])
-    assert (answer.name, answer.value, answer.content) == ("smoker", "on", "☑")
-    assert answer.confidence == pytest.approx(0.8)
+    answers = Extractor.load(tmp_path).answer_fields([one])
+    assert {(one.name, one.value, one.content) for one in answers} == {
+        ("smoker", "on", "☑"),
+        ("signature", "signed", "✍"),
+    }
+    assert all(one.confidence == pytest.approx(0.8) for one in answers)
 
 
 def test_no_pages_have_no_answers(extractor: Extractor) -> None:

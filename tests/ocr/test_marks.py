@@ -6,13 +6,13 @@ from random import Random
 import numpy as np
 from PIL import Image, ImageDraw
 
+from benchmarks.measure.mark_drawings import marked_form
 from layoutray.document import Box, Word
 from layoutray.document.page import OFF, ON
 from layoutray.ocr import marks
 from layoutray.ocr.page import recognise_page
 from layoutray.ocr.settings import Recognition
 from layoutray.synthetic.canvas import Face
-from layoutray.synthetic.marks import marked_form
 from layoutray.synthetic.render import bill, render_page
 from tests.ocr.files import pdf, typed
 

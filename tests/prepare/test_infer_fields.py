@@ -23,6 +23,7 @@ from tests.documents import with_values
         ("amount", ["1,234.50", "9"]),
         ("amount", ["EUR 12,00", "(3.20)"]),
         ("mark", ["on", "☐"]),
+        ("signature", ["signed", "unsigned"]),
         ("text", ["30064443", "993548900"]),
         ("text", ["120416", "120417"]),
         ("text", ["INV-0042", "INV-0043"]),

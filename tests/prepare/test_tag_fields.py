@@ -217,6 +217,7 @@ def test_a_mark_is_tagged_by_its_tag_or_its_label_not_by_its_state() -> None:
     assert [word.tag for word in tagged.pages[0].words] == ["B-smoker", "O", "B-Married", "O", "?", "O"]
     assert tagged.missing == (values[2],)
     words[4] = replace(words[4], tag="B-urgent")
+    words[1] = replace(words[1], text="Smoking?")
     tagged = tag_fields([replace(one, words=tuple(words))], values, schema)
     assert [word.tag for word in tagged.pages[0].words] == ["B-smoker", "O", "B-Married", "O", "B-urgent", "O"]
     assert not tagged.missing

@@ -248,7 +248,8 @@ def _dot(sheet: Sheet, middle: Point, side: float) -> None:
 
 def _typed(sheet: Sheet, middle: Point, side: float) -> None:
     face = sheet.face.scaled(side / sheet.face.size)
-    sheet.canvas.pen.text(middle, sheet.random.choice("XXx✓"), fill=sheet.shade, font=face.font(), anchor="mm")
+    sign = sheet.random.choice("XXx✓" if "DejaVu" in face.family else "Xx")  # the other fonts have no tick
+    sheet.canvas.pen.text(middle, sign, fill=sheet.shade, font=face.font(), anchor="mm")
 
 
 OUTLINES: Sequence[Outline] = (_square, _square, _square, _rounded, _round)
