@@ -170,12 +170,11 @@ class DocumentView {
     }
   }
 
-  /** Take over what a person has typed. If it stands elsewhere on the page, the words there are those of the value. */
+  /** Take over what a person has typed. If it stands elsewhere on the page of a wrong answer, it has the words there. */
   #type(id, text) {
-    const value = this.review.value(id);
-    const page = value.page ?? this.pages.inView;
-    const words = stating(text, this.pages.loadedWords(page) ?? [], value.words[0] ?? 0);
-    this.review.set(id, words.length ? { text, page, words } : { text });
+    const { page, words } = this.review.value(id);
+    const found = words.length ? stating(text, this.pages.loadedWords(page) ?? [], words[0]) : [];
+    this.review.set(id, found.length ? { text, words: found } : { text });
   }
 
   #focusPart(id) {
