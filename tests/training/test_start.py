@@ -73,6 +73,14 @@ def encoder_of(folder: str) -> dict[str, torch.Tensor]:
     return checkpoint.load(folder).model.encoder.state_dict()
 
 
+def test_an_encoder_of_fewer_layers_gets_the_first_ones(tmp_path: Path) -> None:
+    deep, shallow = trained(tmp_path / "deep", LAMBERT), of(LAMBERT | {"layers": 1})
+    model = fresh(shallow)
+    assert start_model(model, shallow, VOCABULARY, [deep]) == ()
+    expected = encoder_of(deep)
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in model.encoder.state_dict().items())
+
+
 def test_an_encoder_starts_from_another_tasks_checkpoint(tmp_path: Path) -> None:
     model, source = fresh(of(MODEL)), trained(tmp_path, MODEL)
     head = {name: tensor.clone() for name, tensor in model.head.state_dict().items()}
