@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +36,9 @@ _BEFORE, _AFTER = 30, 300
 """Documents of a stream before the change, and at most after it."""
 _Documents = Sequence[Observed]
 _Change = Callable[[Observed], Observed | None]
+_Stream = tuple[_Documents, _Documents | _Change, float, int]
+"""Usual documents; changed ones, or how a usual one is changed, None if it cannot be; share of the changed ones; number
+of documents of the reference."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -57,6 +60,30 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     extractor = Extractor(named(checkpoint.load(start.FOLDER), FIELDS), "start", devices.CPU)
     usual = _answered([options.sroie], extractor, options.left_out[0])
+    every = [*usual.values()]
+    changes = _changes(options, extractor, usual)
+    rng, normal, report = np.random.default_rng(1), np.random.default_rng(5), dict[str, Any]()
+    for name, (before, after, share, count) in changes.items():
+        own_rng = np.random.default_rng([1, *name.encode()])  # so that no change depends on which others are measured
+        found = [_delay(before, after, share, count, own_rng) for _ in range(options.rounds)]
+        report[name] = _delays([delay for delay, _ in found], [signal for _, signal in found])
+    shuffled = [_watched(_order(every, rng), options.reference, None) for _ in range(options.rounds)]
+    drawn = [_watched(every, options.reference, rng) for _ in range(options.long)]
+    simulated = {
+        f"simulated, reference {count}": [_simulated(count, normal) for _ in range(options.simulated)]
+        for count in (30, 100, 250)
+    }
+    for name, runs in {"shuffled": shuffled, "resampled": drawn, **simulated}.items():
+        report[name] = {"alarms": sum(alarm for _, alarm in runs), "documents": sum(count for count, _ in runs)}
+    rows = [(name, *(f"{value}" for value in one.values())) for name, one in report.items() if "median" in one]
+    columns = ("change", "noticed", "median", "95 %", "worst", "within 150", "false", "first signals")
+    terminal.show_table(f"Documents until the alarm; {len(every)} are usual", columns, rows)
+    sys.stdout.write(json.dumps(report | {"documents": len(every)}) + "\n")
+    return 0
+
+
+def _changes(options: argparse.Namespace, extractor: Extractor, usual: Mapping[str, Observed]) -> dict[str, _Stream]:
+    """The streams of each change, by its name."""
     other = [*_answered([options.wildreceipt], extractor, options.left_out[1]).values()]
     own, former = (
         {name: one for name, one in _answered(folders, extractor, 0).items() if name in usual}
@@ -64,9 +91,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     every, read = [*usual.values()], {id(usual[name]): one for name, one in own.items()}
     size, small = options.reference, options.reference_of_ocr
-    # (usual documents; changed ones, or how a usual one is changed, None if it cannot be; share of the changed ones;
-    # documents of the reference)
-    changes: dict[str, tuple[_Documents, _Documents | _Change, float, int]] = {
+    changes: dict[str, _Stream] = {
         "10 % WildReceipt": (every, other, 0.1, size),
         "5 % WildReceipt": (every, other, 0.05, size),
         "words of OCR instead of annotators": (every, lambda one: read.get(id(one)), 1.0, size),
@@ -93,25 +118,7 @@ def main(arguments: Sequence[str]) -> int:
             of_others = [one for name, one in usual.items() if name not in vendor]
             of_vendor = [usual[name] for name in vendor]
             changes[f"{part:.0%} new vendor {number} ({share})"] = (of_others, of_vendor, part, size)
-    rng, normal, report = np.random.default_rng(1), np.random.default_rng(5), dict[str, Any]()
-    for name, (before, after, share, count) in changes.items():
-        own_rng = np.random.default_rng([1, *name.encode()])  # so that no change depends on which others are measured
-        found = [_delay(before, after, share, count, own_rng) for _ in range(options.rounds)]
-        report[name] = _delays([delay for delay, _ in found], [signal for _, signal in found])
-    shuffled = [_watched(_order(every, rng), options.reference, None) for _ in range(options.rounds)]
-    drawn = [_watched(every, options.reference, rng) for _ in range(options.long)]
-    simulated = {
-        f"simulated, reference {count}": [_simulated(count, normal) for _ in range(options.simulated)]
-        for count in (30, 100, 250)
-    }
-    for name, runs in {"shuffled": shuffled, "resampled": drawn, **simulated}.items():
-        report[name] = {"alarms": sum(alarm for _, alarm in runs), "documents": sum(count for count, _ in runs)}
-    counts = {"usual": len(every), "WildReceipt": len(other), "own words": len(own), "former": len(former)}
-    rows = [(name, *(f"{value}" for value in one.values())) for name, one in report.items() if "median" in one]
-    columns = ("change", "noticed", "median", "95 %", "worst", "within 150", "false", "first signals")
-    terminal.show_table(f"Documents until the alarm; {counts}", columns, rows)
-    sys.stdout.write(json.dumps(report | {"documents": counts}) + "\n")
-    return 0
+    return changes
 
 
 def _answered(folders: Sequence[str], extractor: Extractor, left_out: int) -> dict[str, Observed]:

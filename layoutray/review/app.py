@@ -13,7 +13,6 @@ from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from layoutray.document.signals import Reference
 from layoutray.errors import ApiError, DocumentError
 from layoutray.review.document_routes import DocumentRoutes
 from layoutray.review.drift import ReviewDrift
@@ -45,28 +44,28 @@ def add_review_page(
     answer: Answer | None = None,
     commands: Sequence[str] = (),
     answered_by: Callable[[], AnsweredBy | None] | None = None,
-    reference: Callable[[], Reference | None] = lambda: None,
 ) -> None:
     """Add the page to `api`, at `/`, and all that it asks for, below `/review`.
 
     Args:
         answer: answers an uploaded document; None where nothing can be uploaded.
         commands: what to run to train on the corrections, for people.
-        answered_by: gives the model of which promises are shown; None: the one that answered the last document.
-        reference: gives the documents with which answered ones are compared; None: with the first ones.
+        answered_by: gives the model of which promises and changes are shown; None: the one that answered the last
+            document.
     """
     app = _Mounted(openapi_url=None, redirect_slashes=False)
     app.middleware("http")(partial(_guarded, sessions))
     for kind in (ApiError, HTTPException, RequestValidationError, DocumentError, DatabaseError):
         app.add_exception_handler(kind, _refused)
     SessionRoutes(sessions, uploads=answer is not None, commands=commands).add_to(app)
+    model = answered_by or partial(newest, store)
     QueueRoutes(
         store=store,
         sessions=sessions,
         answer=answer,
-        answered_by=answered_by or partial(newest, store),
+        answered_by=model,
         questions=Questions(store),
-        changes=ReviewDrift(store, reference),
+        changes=ReviewDrift(store, model),
     ).add_to(app)
     DocumentRoutes(store, sessions).add_to(app)
     app.mount("/page", StaticFiles(directory=_PAGE))

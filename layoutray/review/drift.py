@@ -16,6 +16,7 @@ from sqlalchemy import RowMapping
 from layoutray.document.signals import UPWARD, Observed, Reference
 from layoutray.metrics.drift import FALSE_ALARM_EVERY, DriftTest
 from layoutray.review.documents import AnsweredDocument
+from layoutray.review.promise import AnsweredBy
 from layoutray.review.store import ReviewStore
 
 FIRST = 100
@@ -182,12 +183,12 @@ class ReviewDrift:
     """What the documents of a review file show. Each of them is read once.
 
     Args:
-        reference: gives the documents as they should be of the newest version; None takes the first ones.
+        answered_by: gives the model that answers; without a reference, its first documents are one.
     """
 
-    def __init__(self, store: ReviewStore, reference: Callable[[], Reference | None]) -> None:
+    def __init__(self, store: ReviewStore, answered_by: Callable[[], AnsweredBy | None]) -> None:
         self._store = store
-        self._reference = reference
+        self._answered_by = answered_by
         self._turn = threading.Lock()
         self._watches: dict[str | None, tuple[Sequence[RowMapping], int, Watch]] = {}
         self.shown: dict[str | None, list[int]] = {}
@@ -199,7 +200,9 @@ class ReviewDrift:
             version = self._store.database.rows(_NEWEST)
             known, last, watch = self._watches.get(owner, ((), 0, None))
             if watch is None or known != version:
-                last, watch = 0, Watch(self._reference())
+                model = self._answered_by()
+                last = 0
+                watch = Watch(Reference.from_json(model.reference) if model and model.reference else None)
             for place, observed in of_review(self._store, owner, last):
                 watch.add(place, observed)
                 last = place.number

@@ -18,6 +18,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +38,12 @@ class AnsweredBy:
 
     Attributes:
         versions: thresholds of versions with the same confidences, the present one last.
+        reference: the documents on which it was measured, as `Reference.to_json` gives them; None if unknown.
     """
 
     models: Sequence[str]
     versions: Mapping[str, Thresholds]
+    reference: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ from functools import partial
 
 from fastapi import FastAPI, Request
 
-from layoutray.document.signals import Reference
 from layoutray.errors import ApiError
 from layoutray.metrics.acceptance import Goal
 from layoutray.review.app import add_review_page
@@ -38,12 +37,7 @@ def mount(api: FastAPI, file: str, sample: float, routes: Routes, guard: Guard) 
     store = ReviewStore.open(file, sample=sample)
     sessions = Sessions(store.database, _KeyAuthenticator(guard), "anonymous")
     answered_by = partial(_answered_by, store, routes.answerer)
-
-    def reference() -> Reference | None:
-        served = routes.answerer.models()[DEFAULT].description
-        return Reference.from_json(served.reference) if served and served.reference else None
-
-    add_review_page(api, store, sessions, _UploadAnswerer(routes, guard), _COMMANDS, answered_by, reference)
+    add_review_page(api, store, sessions, _UploadAnswerer(routes, guard), _COMMANDS, answered_by)
 
     def promised() -> list[Promise]:
         try:
@@ -63,7 +57,7 @@ def _answered_by(store: ReviewStore, answerer: Answerer) -> AnsweredBy | None:
         return newest(store)
     own = {name: field.accept_from for name, field in served.fields.items()}
     former = {version: one for version, one in served.former.items() if version != served.model_version}
-    return AnsweredBy((served.model_id,), former | {served.model_version: own})
+    return AnsweredBy((served.model_id,), former | {served.model_version: own}, served.reference)
 
 
 @dataclass(frozen=True, slots=True)
