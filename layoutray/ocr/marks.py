@@ -38,16 +38,18 @@ _FULL = 0.62
 """Least share of its sides that a closed outline encloses; a circle has 0.79."""
 _MUCH_LARGER, _RECTANGLE = 2.2, 0.8
 """Least width or height of an outline as a share of what it encloses, and least share of the sides of this."""
-_BESIDE, _BESIDE_OPEN, _BESIDE_ENCLOSED = 0.2, 0.1, 0.5
-"""Most ink beside a closed outline, beside any other shape, and beside what an outline encloses, its rule included. A
-letter has more: that of its word."""
+_BESIDE, _BESIDE_OPEN, _BESIDE_ENCLOSED = 0.2, 0.1, 0.06
+"""Most ink beside a closed outline, beside any other shape, and beside what a larger outline encloses. A letter has
+more, that of its word, and so has a cell of a table, whose rules go on."""
 _INK = ((200, 1), (225, 3))
 """Least light of paper, of 255, and widths of gaps in outlines that are closed; faint outlines need both."""
-_PROBABLE, _SURE = 0.6, 0.995
-"""Least probability of a mark, and of one of the marks of a page that are about as high, and of its state. They look
-alike."""
+_PROBABLE, _SURE, _EVIDENCE = 0.5, 0.97, 6.5
+"""Least probability of a mark, of the surest mark of its size on the page, and least sum of the evidence
+-log(1 - probability) of all of them."""
+_SUREST = 1e-4
+"""Least probability that a shape is none."""
 _ALIKE = 1.4
-"""Most ratio of the heights of marks that look alike."""
+"""Most ratio of the sides of marks of one size."""
 _LETTERS_OF_WORD = 3
 _AT_ONCE = 256
 """Shapes of one pass of the network."""
@@ -81,8 +83,9 @@ def find(picture: NDArray[np.uint8], words: Sequence[Word] = ()) -> list[Word]:
         )
         for number, confidence in zip(kept, states.tolist(), strict=True)
     ]
-    apart = apart_from(words, marks)
-    return [marks[number] for number in apart] if (states[apart] >= _SURE).any() else []
+    apart = np.array(apart_from(words, marks), np.int64)
+    numbers = np.array(kept, np.int64)[apart]
+    return [marks[number] for number in apart[_has_evidence(sides[numbers, 2:], certain[numbers])].tolist()]
 
 
 def among(words: Sequence[Word], marks: Sequence[Word]) -> tuple[Word, ...]:
@@ -290,16 +293,11 @@ def _network() -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
 
 
 def _best(sides: Sides, certain: NDArray[np.float32]) -> list[int]:
-    """Shapes that are probably marks, without those that cover a more probable one's centre or have theirs in it.
-
-    They are about as high as one that surely is a mark.
-    """
+    """Shapes that are probably marks, without those that cover a more probable one's centre or have theirs in it."""
     kept: list[int] = []
     x, y, width, height = sides.T
     middle, level = x + width / 2, y + height / 2
-    sure = height[certain >= _SURE]
-    alike = (sure <= height[:, None] * _ALIKE) & (height[:, None] <= sure * _ALIKE)
-    free = (certain >= _PROBABLE) & alike.any(axis=1)
+    free = certain >= _PROBABLE
     for number in np.argsort(-certain, kind="stable").tolist():
         if free[number]:
             kept.append(number)
@@ -308,3 +306,14 @@ def _best(sides: Sides, certain: NDArray[np.float32]) -> list[int]:
             )
             free &= apart
     return kept
+
+
+def _has_evidence(size: Sides, certain: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Whether the marks of about the size of each, itself included, make it certain that the page has such marks.
+
+    Args:
+        size: width and height, (marks, 2).
+    """
+    alike = ((size[:, None] <= size * _ALIKE) & (size <= size[:, None] * _ALIKE)).all(axis=2)
+    evidence = alike @ -np.log(np.maximum(1 - certain, _SUREST))
+    return (evidence >= _EVIDENCE) & (alike & (certain >= _SURE)).any(axis=1)

@@ -127,7 +127,7 @@ def test_marks_of_a_page_with_a_text_layer_are_words_if_they_are_asked_for() -> 
     page = recognise_page(boxes_in_a_pdf(), 1, Recognition(marks="detect"))
     assert " ".join(one.text for one in page.words) == f"{OFF} Smoker of many cigars {ON} Married and with children"
     assert page.provenance.words == "text_layer"
-    assert page.provenance.reason.endswith("; 2 marks")
+    assert page.provenance.reason.endswith("; 2 marks, 0 signatures")
     without = recognise_page(boxes_in_a_pdf(), 1, Recognition())
     assert [one.text for one in without.words] == [one.text for one in page.words if one.text not in (ON, OFF)]
     assert all(isinstance(one.confidence, float) for one in page.words if one.text in (ON, OFF))
