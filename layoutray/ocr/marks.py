@@ -20,7 +20,7 @@ from layoutray.document import Box, Word
 from layoutray.document.mark import LEAST_SHARED
 from layoutray.document.page import OFF, ON
 
-NETWORK = Path(__file__).with_name("marks.npz")
+NETWORK = Path(__file__).parent / "networks" / "marks.npz"
 PATCH = 40
 """Side of what the network sees, in pixels."""
 AROUND = (0.5, 2.0)
