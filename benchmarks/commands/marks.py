@@ -29,9 +29,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--pages", type=positive, default=60, help="pages of each kind and seed (default: %(default)s)")
     parser.add_argument("--seeds", nargs="+", default=["101", "102", "103"], help="of generated pages")
     parser.add_argument("--train", type=Path, metavar="FILE", help="train the network, and write it to this file")
-    parser.add_argument("--shapes", type=positive, default=720, help="generated pages to train on")
+    parser.add_argument("--shapes", type=positive, default=2200, help="generated pages to train on")
     parser.add_argument("--fonts", type=Path, metavar="FOLDER", help="TrueType fonts for the training")
-    parser.add_argument("--steps", type=positive, default=5900)
+    parser.add_argument("--steps", type=positive, default=30_000)
     options = parser.parse_args(arguments)
     if options.train:
         shapes = mark_network.shapes_of("network", options.shapes, options.fonts)

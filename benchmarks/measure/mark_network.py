@@ -19,7 +19,7 @@ from layoutray.ocr import marks
 from layoutray.synthetic.forms import form
 from layoutray.synthetic.render import bill
 
-_DRAWN = {"sheets": 0.6, "marks": 0.18, "bills": 0.14, "forms": 0.08}
+_DRAWN = {"sheets": 0.45, "marks": 0.33, "bills": 0.14, "forms": 0.08}
 """Kinds of pages and their shares."""
 _CHANNELS = (len(marks.AROUND), 16, 32, 64)
 _SAME, _OTHER = 0.55, 0.45

@@ -5,6 +5,7 @@ shapes of ink that stand alone. A small network, trained on generated forms, say
 state. A mark becomes a word of the page, in place of what the OCR engine has read there.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -25,7 +26,7 @@ PATCH = 40
 """Side of what the network sees, in pixels."""
 AROUND = (0.5, 2.0)
 """What the network sees around a shape, as shares of its height: the shape, and whether it is a letter of a word."""
-_LONGEST_SIDE, _MOST_ENLARGED = 1600, 2.0
+_PIXELS, _MOST_ENLARGED = 1600 * 1131, 2.0
 """Of the picture in which shapes are searched, and how much a smaller one is enlarged."""
 _LOWEST, _HIGHEST = 10, 64
 """Pixels of a shape in that picture."""
@@ -43,7 +44,7 @@ _BESIDE, _BESIDE_OPEN, _BESIDE_ENCLOSED = 0.2, 0.1, 0.06
 more, that of its word, and so has a cell of a table, whose rules go on."""
 _INK = ((200, 1), (225, 3))
 """Least light of paper, of 255, and widths of gaps in outlines that are closed; faint outlines need both."""
-_PROBABLE, _SURE, _EVIDENCE = 0.5, 0.97, 6.5
+_PROBABLE, _SURE, _EVIDENCE = 0.5, 0.97, 5.3
 """Least probability of a mark, of the surest mark of its size on the page, and least sum of the evidence
 -log(1 - probability) of all of them."""
 _SUREST = 1e-4
@@ -157,9 +158,9 @@ def _outside(word: Word, marks: NDArray[np.float64]) -> list[Word]:
 
 
 def prepared(picture: NDArray[np.uint8]) -> tuple[Grey, float]:
-    """The picture in grey on white paper, about 1600 pixels long, and its scale."""
+    """The picture in grey on white paper, with as many pixels as an A4 page of 1600 pixels, and its scale."""
     grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY) if picture.ndim == 3 else picture
-    scale = min(_LONGEST_SIDE / max(grey.shape), _MOST_ENLARGED)
+    scale = min(math.sqrt(_PIXELS / grey.size), _MOST_ENLARGED)
     grey = cv2.resize(grey, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR)
     small = cv2.resize(grey, (max(grey.shape[1] // 8, 1), max(grey.shape[0] // 8, 1)), interpolation=cv2.INTER_AREA)
     paper = cv2.medianBlur(cv2.morphologyEx(small, cv2.MORPH_CLOSE, np.ones((9, 9), np.uint8)), 5)
@@ -240,7 +241,7 @@ def _ink_beside(total: NDArray[np.int64], sides: Sides, far: float) -> NDArray[n
 def _has_corners(total: NDArray[np.int64], sides: Sides) -> NDArray[np.bool_]:
     """Whether there is ink in each corner of shapes that are wider than a circle; underlined words have none above."""
     x, y, width, height = sides.T
-    size = np.maximum(height // 5, 3)
+    size = np.maximum(np.maximum(height // 5, width // 16), 3)
     inked = np.ones(len(sides), np.bool_)
     for left in (x, x + width - size):
         for top in (y, y + height - size):
