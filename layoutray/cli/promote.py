@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     objections = comparison.objections(chosen.margin)
     outcomes = _ask_canaries(chosen, before, after, (champion, candidate))
     if (count := outcomes.total() - outcomes["same"]) and not chosen.yes:
-        objections.append(f"{count} answers to canary documents differ; look at them, and give --yes if they may")
+        objections.append(f"{count} answers to canary documents differ; look at them, then give --yes to promote")
     report = {
         "champion": champion,
         "candidate": candidate,

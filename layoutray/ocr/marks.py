@@ -39,7 +39,7 @@ _FULL = 0.62
 """Least share of its sides that a closed outline encloses; a circle has 0.79."""
 _MUCH_LARGER, _RECTANGLE = 2.2, 0.8
 """Least width or height of an outline as a share of what it encloses, and least share of the sides of this."""
-_BESIDE, _BESIDE_OPEN, _BESIDE_ENCLOSED = 0.2, 0.1, 0.06
+_BESIDE, _BESIDE_OPEN, _BESIDE_ENCLOSED = 0.25, 0.1, 0.06
 """Most ink beside a closed outline, beside any other shape, and beside what a larger outline encloses. A letter has
 more, that of its word, and so has a cell of a table, whose rules go on."""
 _INK = ((200, 1), (225, 3))

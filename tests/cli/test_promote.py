@@ -106,7 +106,7 @@ def test_answers_to_canary_documents_that_differ_are_shown_before_a_version_is_p
     count = sum(counts.values()) - counts.get("same", 0)
     assert count > 0
     assert report["objections"] == [
-        f"{count} answers to canary documents differ; look at them, and give --yes if they may"
+        f"{count} answers to canary documents differ; look at them, then give --yes to promote"
     ]
     store = ReviewStore.open(str(tmp_path / "queue" / "review.db"), create=False)
     entries, documents = queue.listed(store, queue.Filter(), 0, 100)
