@@ -54,7 +54,6 @@ def _padded(rows: Sequence[NDArray[Any]], fill: int) -> NDArray[np.int64]:
 def _check(
     examples: Sequence[Example], boxes: NDArray[np.int64], word_index: Sequence[NDArray[np.integer[Any]]]
 ) -> None:
-    """Raise SchemaError: see `collate`."""
     wrong = (boxes < 0) | (boxes > BOX_GRID)
     wrong[..., 2:] |= boxes[..., 2:] < boxes[..., :2]
     if wrong.any():

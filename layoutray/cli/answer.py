@@ -221,7 +221,6 @@ def _documents(folder: str) -> list[dict[str, Any]]:
 
 
 def _show(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
-    """A table with a row for each document and a column for each field."""
     from layoutray.store import sources
 
     rows: list[list[str]] = []

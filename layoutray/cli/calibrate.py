@@ -74,7 +74,6 @@ def _calibrate(chosen: CalibrateOptions, goal: "Goal", out: str) -> None:
 
 
 def _show(title: str, judged: "Sequence[JudgedAnswer]", schema: "Schema", goal: "Goal") -> None:
-    """Show what the thresholds accept, and why some fields have none."""
     from layoutray.evaluation.acceptance import measure_acceptance
 
     acceptance = measure_acceptance(judged, schema)

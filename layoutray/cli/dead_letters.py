@@ -81,7 +81,6 @@ def list_letters(arguments: Sequence[str] | None = None) -> int:
 
 
 def show(arguments: Sequence[str] | None = None) -> int:
-    """Write everything known about the dead letters of a document or page, with their traces."""
     chosen = options.given("dead-letters show", arguments, ShowOptions)
     which = chosen.which
     letters = [
@@ -100,7 +99,6 @@ def show(arguments: Sequence[str] | None = None) -> int:
 
 
 def replay(arguments: Sequence[str] | None = None) -> int:
-    """Process dead letters of an ingest again; those that now succeed become pages."""
     chosen = options.given("dead-letters replay", arguments, ReplayOptions)
 
     from layoutray.cli.shared.progress import ProgressDisplay  # these import Ray

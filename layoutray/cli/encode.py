@@ -116,7 +116,6 @@ def resolved(training_recipe: "Recipe", uri: str) -> "Recipe":
 
 
 def summarise(card: "Card", training_recipe: "Recipe", out: str) -> None:
-    """Say how many pages have become how many examples, and what was left out."""
     rows = [(split, card.pages[split], card.examples[split]) for split in card.pages]
     terminal.show_table(f"Examples in {out}", ("split", "pages", "examples"), rows)
     see = f"see `layoutray dead-letters list {out}`"

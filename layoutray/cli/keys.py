@@ -80,7 +80,6 @@ def list_keys(arguments: Sequence[str] | None = None) -> int:
 
 
 def revoke(arguments: Sequence[str] | None = None) -> int:
-    """Revoke a key: the endpoint refuses it from the next request on."""
     chosen = options.given("keys revoke", arguments, RevokeOptions)
     with closing(KeyStore.open(chosen.keys)) as store:
         store.revoke(chosen.name)

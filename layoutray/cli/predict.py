@@ -227,7 +227,6 @@ def _claim(identity: "JobIdentity", source: str, out: str, recipe: "IngestRecipe
 
 
 def _write_table(answers: str, file: str | Path | None) -> None:
-    """Write all values into a CSV file, if there is to be one."""
     from layoutray.formats import answer_table
     from layoutray.store import shards
     from layoutray.store.answer_set import AnswerSet

@@ -94,7 +94,6 @@ def _named(pairs: Sequence[str], flag: str) -> dict[str, str]:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options of the verb."""
     declared = {
         "checkpoint": options.checkpoint(),
         "recipe": option(
@@ -126,7 +125,6 @@ def _given(kind: type[Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _declared(setting: Field[Any], given: Option) -> Field[Any]:
-    """The option of a setting."""
     flag = given.flag or f"--{setting.name.replace('_', '-')}"
     if setting.type is bool:
         return option(flag, action="store_true", help=given.help)

@@ -77,7 +77,6 @@ class PageAnswerer:
         self.write([self._failure(letter) for letter in letters], name)
 
     def write(self, answers: Sequence[Answer], name: str) -> None:
-        """Write a shard of answers."""
         self.answers.write(codec.answers_table(answers), [answer.to_json() for answer in answers], name)
 
     def count(self) -> Mapping[str, int]:

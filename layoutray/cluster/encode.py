@@ -189,7 +189,6 @@ class _PieceWorker:
 def _write_files(
     output: EncodeOutput, pieces: Sequence[PieceCounts], workers: int, progress: Callable[[Progress], None]
 ) -> None:
-    """Sort the pieces, and write the files and their index."""
     sorts, files = list(output.sorts(pieces)), list(output.files(pieces))
     at_a_time, total = _TASKS_PER_WORKER * workers, len(sorts) + len(files)
     progress(Progress(stage="merge", done=0, total=total))

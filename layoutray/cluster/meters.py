@@ -16,12 +16,10 @@ class IngestMeter:
         self._waiting = Gauge("layoutray_ingest_pages_waiting", "Pages still to do")
 
     def dead(self, reasons: Sequence[str]) -> None:
-        """Count dead letters of documents or pages, by reason."""
         for reason in reasons:
             self._dead.inc(tags={"reason": reason})
 
     def done(self, pages: int, *, waiting: int) -> None:
-        """Add `pages` to the processed pages, and set the number of `waiting` pages."""
         if pages:
             self._pages.inc(pages)
         self._waiting.set(waiting)

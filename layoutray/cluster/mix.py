@@ -124,7 +124,6 @@ def _copy_shard(row: dict[str, Any], out: str, seed: int) -> dict[str, Any]:
 
 
 def _selected(pages: pa.Table, last: Mapping[str, int], seed: int) -> pa.Array:
-    """Whether each page is in the mix."""
     ids, splits = pages["page_id"].to_pylist(), pages["split"].to_pylist()
     return pa.array(
         [rank(page_id, seed) <= last[split] for page_id, split in zip(ids, splits, strict=True)], pa.bool_()

@@ -76,7 +76,6 @@ class Comparison:
 
     @property
     def documents(self) -> int:
-        """Number of documents that were measured."""
         return len(_expected(next(iter(self.models.values()))[0]))
 
     @property
@@ -91,7 +90,6 @@ class Comparison:
 
     @property
     def best(self) -> str:
-        """The recipe with the highest F1."""
         return next(iter(self.f1))
 
     @cached_property
@@ -111,7 +109,6 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """Which recipe is the best, or that the data cannot tell."""
         if not self.f1[self.best].value:
             return f"No recipe finds a value: each {self.metric} is 0. Train longer, or label more documents."
         if not self.undecided:

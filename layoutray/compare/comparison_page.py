@@ -131,7 +131,6 @@ def _document_tables(comparison: Comparison, other: str, selection: PageSelectio
 
 
 def _first_pages(selection: PageSelection, doc_ids: Sequence[str]) -> dict[str, Page]:
-    """The first selected page of each document."""
     pages = selection.pages(pc.field("doc_id").isin(pa.array(doc_ids, pa.string())))
     return {page.doc_id: page for page in sorted(pages, key=lambda page: -page.number)}
 

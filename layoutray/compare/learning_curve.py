@@ -41,7 +41,6 @@ class LearningCurve:
 
     @property
     def last(self) -> int:
-        """The largest number of training documents."""
         return max(self.points)
 
     def predicted(self, size: int) -> Estimate:

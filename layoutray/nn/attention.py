@@ -65,7 +65,6 @@ class VisibleKeys:
     def context(
         self, query: Float[Tensor, "batch heads queries size"], memory: KeysAndValues, dropout: nn.Dropout
     ) -> Float[Tensor, "batch heads queries size"]:
-        """See `AttentionScorer`."""
         return weighted_values(query, memory, self.mask, dropout)
 
 
@@ -109,11 +108,9 @@ class MultiHeadAttention(nn.Module):
         self.output = nn.Linear(width, width)
 
     def projections(self) -> tuple[nn.Linear, ...]:
-        """See `HasProjections`."""
         return self.query, self.value, self.key
 
     def keys_and_values(self, states: Float[Tensor, "batch keys width"]) -> KeysAndValues:
-        """Keys and values of `states`."""
         return KeysAndValues(split_heads(self.key(states), self.heads), split_heads(self.value(states), self.heads))
 
     def attend(

@@ -254,7 +254,6 @@ class Decoder(nn.Module):
     def _generated(
         self, states: Float[Tensor, "hypotheses steps width"]
     ) -> Float[Tensor, "hypotheses steps vocabulary"]:
-        """Logits of the vocabulary."""
         return functional.linear(states, self.word_embedding.weight)
 
     def _pointed(

@@ -147,11 +147,9 @@ def word_means(
 
 
 def _sizes(boxes: Float[Tensor, "*any 4"]) -> Float[Tensor, "*any 2"]:
-    """Width and height of each box."""
     return boxes[..., 2:] - boxes[..., :2]
 
 
 def _aspect(boxes: Float[Tensor, "*any 4"]) -> Float[Tensor, "*any 1"]:
-    """Height/width of each box."""
     width, height = _sizes(boxes).split(1, -1)
     return height / width.masked_fill(width == 0, _STEP)

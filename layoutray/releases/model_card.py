@@ -101,7 +101,6 @@ class Evaluated:
 
     @property
     def name(self) -> str:
-        """Names of the data sets."""
         return ", ".join(map(_base, self.folders)) or "the data it was trained on"
 
     @property

@@ -50,7 +50,6 @@ class _TextPixels:
         self._sums[1:, 1:] = dark.cumsum(0).cumsum(1)
 
     def share(self, place: Rectangle) -> float:
-        """Share of dark pixels in `place`, which lies on the page."""
         height, width = self._sums.shape
         x0, x1 = (min(max(round(x), 0), width - 1) for x in (place[0], place[2]))
         y0, y1 = (min(max(round(y), 0), height - 1) for y in (place[1], place[3]))

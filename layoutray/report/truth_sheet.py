@@ -45,7 +45,6 @@ def draw(crops: Sequence[Crop]) -> Image.Image:
 
 
 def _strip(crop: Crop) -> Image.Image:
-    """The whole width of the page around the label."""
     page = crop.page.convert("RGB")
     scale, around = _WIDTH / page.width, _AROUND * page.width
     top = max(round(crop.box[1] - around), 0)

@@ -53,7 +53,6 @@ class Batcher(Generic[Item, Result]):
         return await result
 
     async def _run_batches(self) -> None:
-        """Run batches until nothing waits that may run."""
         while batch := self._next():
             cost = sum(self._cost(item) for item, _ in batch)
             self._running_cost += cost

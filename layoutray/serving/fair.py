@@ -67,5 +67,4 @@ class FairQueue(Generic[Item]):
         return owner, item
 
     def charge(self, owner: str, cost: float) -> None:
-        """See `FairShares.charge`."""
         self._shares.charge(owner, cost)

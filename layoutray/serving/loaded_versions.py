@@ -68,7 +68,6 @@ class LoadedVersions:
             self._users[version] -= 1
 
     def in_memory(self, version: Version) -> LoadedVersion | None:
-        """A version, if it is loaded."""
         return self._loaded.get(version)
 
     async def keep(self, versions: Sequence[Version]) -> None:

@@ -134,7 +134,6 @@ class ModelDescription:
 
     @property
     def served_at(self) -> str:
-        """Where the endpoint serves it."""
         name = self.version.name
         return self.path.replace("/v1/", f"/v1/models/{name}/") if name else self.path
 

@@ -30,7 +30,6 @@ class PageCache:
         return _PAGE.validate_json(kept[0]) if kept else None
 
     def put(self, page: Page) -> None:
-        """Keep a page."""
         key = page.doc_id, page.number
         if not self._seconds or key in self._pages:
             return

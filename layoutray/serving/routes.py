@@ -66,7 +66,6 @@ class Routes:
         await asyncio.gather(self._files.drain(), self._words.drain())
 
     def api(self) -> FastAPI:
-        """The FastAPI application with all routes."""
         api = DescribedApi(self._limits)
         failures.handle_failures(api)
         errors, allow = failures.error_responses(), self._access.guard.allow

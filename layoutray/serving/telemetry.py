@@ -78,7 +78,6 @@ class Telemetry:
         )
 
     def count_replicas(self, capacity: Capacity) -> None:
-        """Show the numbers of replicas as they are at each time."""
         replicas = Gauge("layoutray_replicas", "Replicas that run", ["kind"], registry=self._registry)
         replicas.labels("ocr").set_function(lambda: capacity.readers)
         replicas.labels("model").set_function(lambda: capacity.models)
@@ -170,7 +169,6 @@ class Telemetry:
         self._versions.labels(outcome).inc()
 
     def exposition(self) -> str:
-        """All metrics as the text that Prometheus scrapes."""
         return generate_latest(self._registry).decode()
 
     def _counter(self, name: str, meaning: str, labels: Sequence[str]) -> Counter:

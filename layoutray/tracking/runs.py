@@ -55,7 +55,6 @@ class Run:
         return views.address(without_password(self.uri), experiment, self.run_id) if is_server else self.run_id
 
     def log_data(self, used: DataUsed) -> Dataset:
-        """Make a data set an input of the run."""
         source = used.folder if "://" in used.folder else str(Path(used.folder).absolute())
         kind = source.partition("://")[0] if "://" in source else "local"
         place, profile = json.dumps({"uri": source}), json.dumps(used.counts)
@@ -144,7 +143,6 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether the run was closed as FINISHED."""
         return self.client.get_run(self.run_id).info.status == "FINISHED"
 
     def is_registered(self, name: str) -> bool:
@@ -157,7 +155,6 @@ class Run:
 
     @contextmanager
     def failed_on_error(self) -> Generator[None]:
-        """Close the run as FAILED if the block raises."""
         try:
             yield
         except BaseException:

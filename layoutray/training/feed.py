@@ -121,7 +121,6 @@ class Shuffle:
         return np.split(order, last[:-1] + 1), positions[last]
 
     def _rows_of(self, epoch: int, group: int) -> Rows:
-        """The examples of a group in their order."""
         if self._size <= self._window:
             key, rows = (self._seed, 0, epoch), np.arange(self._size, dtype=self._number)
         else:

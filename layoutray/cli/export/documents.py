@@ -52,7 +52,6 @@ def hocr(arguments: Sequence[str] | None = None) -> int:
 
 
 def searchable_pdf(arguments: Sequence[str] | None = None) -> int:
-    """Write each document's own pages under invisible words."""
     form = DocumentFormat(".pdf", pdf_files.searchable_pdf, needs_picture=True)
     return _export("export searchable-pdf", arguments, form)
 

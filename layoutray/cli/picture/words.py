@@ -123,7 +123,6 @@ def _mean_confidences(table: pa.Table) -> list[float | None]:
 
 
 def _read(chosen: WordsOptions, ranks: Sequence[Rank]) -> Iterator[Page]:
-    """The pages of `ranks`, in their order."""
     ids = [page_id for *_, page_id in ranks]
     pages: dict[str, Page] = {}
     for table in DataSet(chosen.pages).scan_pages(filter=pc.field("page_id").isin(ids)):
@@ -144,5 +143,4 @@ def _caption(page: Page) -> list[str]:
 
 
 def file_name(source: str) -> str:
-    """The last part of a path or address."""
     return source.rpartition("/")[2]

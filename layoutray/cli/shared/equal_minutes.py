@@ -44,7 +44,6 @@ def lasting(minutes: float, jobs: Mapping[str, Job], out: str, chosen: TrialOpti
 
 
 def _time(jobs: Mapping[str, Job], paces: Mapping[str, str], name: str, device: torch.device) -> None:
-    """The work of a timed training's process."""
     pace = {"seconds_per_step": step_time.seconds(jobs[name], device)}
     shards.write_bytes(json.dumps(pace).encode(), paces[name], _PACE)
 

@@ -49,7 +49,6 @@ class EvaluationOptions(SelectionOptions, CheckpointOptions):
     """A checkpoint and the pages it is measured on."""
 
     def load(self) -> "TrackedCheckpoint":
-        """The checkpoint and its folder."""
         from layoutray import checkpoint
         from layoutray.cli.shared.measured import TrackedCheckpoint
         from layoutray.tracking import registered

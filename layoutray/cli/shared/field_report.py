@@ -21,7 +21,6 @@ _MORE = 20
 
 
 def show_fields(fields: InferredFields) -> None:
-    """Show the fields and their types."""
     rows = [
         (name, one.type, fields.documents[name], "yes" if one.many else "", "yes" if one.required else "")
         for name, one in fields.types.items()
@@ -31,14 +30,12 @@ def show_fields(fields: InferredFields) -> None:
 
 
 def show(measured: FieldEvaluation, whole: Job) -> None:
-    """Show the scores of each field, and say if there are no answers, and why."""
     show_scores(f"{len(measured.documents)} documents, each answered by a model that was not trained on it", measured)
     if not estimate([measurement_of(measured)]).value:
         terminal.say(_why_nothing(whole))
 
 
 def show_scores(title: str, measured: FieldEvaluation) -> None:
-    """Show the scores of each field, and of all fields."""
     documents = measured.documents
     rows = [_row(name, measured) for name in measured.schema]
     terminal.show_table(title, ("field", "with a value", "F1", "precision", "wrong", "missing"), rows)
@@ -71,7 +68,6 @@ def gain(measured: FieldEvaluation, by_half: FieldEvaluation, planned: Schedule)
 
 
 def show_gain(gained: Estimate | None) -> None:
-    """Say what more documents would bring."""
     if gained is None:
         terminal.say(f"what {_MORE} more documents would bring cannot be said from so few")
         return
@@ -99,7 +95,6 @@ def show_thresholds(measured: FieldEvaluation, schema: Schema, goal: Goal) -> No
 
 
 def show_next_steps(out: str, name: str) -> None:
-    """Say what to do with the model."""
     terminal.say(f"""
 the model is models:/{name}@candidate, and {out}/model; what to do next:
   layoutray predict {out}/model OTHER_FILES --out {out}/answers    # answer other files
@@ -134,7 +129,6 @@ def _answers(document: AnsweredDocument, name: str) -> bool:
 
 
 def _why_nothing(whole: Job) -> str:
-    """Why no answer is right, and what helps."""
     card, settings = Card.read(whole.examples), whole.recipe.train
     lost = card.missing + card.contradictory
     found = f"; {lost} of {card.values} values were not found in their documents" if lost else ""

@@ -17,7 +17,6 @@ _MOST_PAGES = 5
 
 
 def show(manifest: Manifest, out: str) -> None:
-    """Say how many documents and pages went in and came out, and how fast."""
     rows = [
         ("documents", manifest.documents_in, manifest.documents_out, manifest.documents_dead, len(manifest.duplicates)),
         ("pages", manifest.pages_in, manifest.pages_out, manifest.pages_dead, ""),
@@ -51,7 +50,6 @@ def show(manifest: Manifest, out: str) -> None:
 
 
 def _show_language(decision: Decision) -> None:
-    """Say which language the first pages have, and what to do if that is doubtful."""
     terminal.say(
         f"language: {decision.language} with certainty {decision.certainty:.2f}; "
         f"first pages that decided: {decision.pages}"

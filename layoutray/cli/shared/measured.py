@@ -71,5 +71,4 @@ class MeasuredPages:
         return metric_names.of_evaluation(self.selection.name, self.words, name)
 
     def log(self, run: Run, step: int, metrics: Mapping[str, float]) -> None:
-        """Log `metrics` of the checkpoint of `step`, which were measured on the pages."""
         run.log_evaluation(step, {self.metric(name): value for name, value in metrics.items()}, self.data)

@@ -33,7 +33,6 @@ def option(*flags: str, group: str = "", **settings: Any) -> Any:
 
 
 def recipe(kind: str) -> Any:
-    """The positional argument `recipe`."""
     return option(help=f"{kind} recipe: the name of a shipped one, or a .toml file")
 
 
@@ -43,7 +42,6 @@ def overrides(help_text: str = "override a recipe key, given by its dotted path;
 
 
 def checkpoint() -> Any:
-    """The positional argument `checkpoint`."""
     return option(help="checkpoint folder, s3:// address, or models:/NAME@ALIAS")
 
 
@@ -53,13 +51,11 @@ def pages() -> Any:
 
 
 def split(default: str) -> Any:
-    """`--split`."""
     choices = ("train", "dev", "test")
     return option("--split", default=default, choices=choices, help="split of the pages (default: %(default)s)")
 
 
 def tracking_uri() -> Any:
-    """`--tracking-uri`, resolved."""
     return option(
         "--tracking-uri",
         default=stores.default_uri,
@@ -68,7 +64,6 @@ def tracking_uri() -> Any:
 
 
 def register() -> Any:
-    """`--register`."""
     return option(
         "--register",
         metavar="NAME",
@@ -88,12 +83,10 @@ def report_file() -> Any:
 
 
 def reading_workers() -> Any:
-    """`--workers` of the verbs that read pages."""
     return option("--workers", type=checked.positive, help="processes that read pages (default: one per core)")
 
 
 def sample() -> Any:
-    """`--sample` of the verbs that read pages."""
     return option(
         "--sample",
         type=checked.whole,
@@ -104,7 +97,6 @@ def sample() -> Any:
 
 
 def price() -> Any:
-    """`--price` of the verbs that take long."""
     return option(
         "--price",
         type=checked.positive_number,
@@ -115,7 +107,6 @@ def price() -> Any:
 
 
 def gpus(process: str, kind: Callable[[str], float] = checked.gpu_share) -> Any:
-    """`--gpus`, of each `process`."""
     return option(
         "--gpus",
         type=kind,
@@ -124,7 +115,6 @@ def gpus(process: str, kind: Callable[[str], float] = checked.gpu_share) -> Any:
 
 
 def cpus(default: float) -> Any:
-    """`--cpus` of a verb that trains."""
     return option(
         "--cpus",
         type=checked.positive_number,
@@ -134,7 +124,6 @@ def cpus(default: float) -> Any:
 
 
 def max_failures(default: int) -> Any:
-    """`--max-failures` of a verb that trains."""
     return option(
         "--max-failures",
         type=checked.whole,
@@ -144,7 +133,6 @@ def max_failures(default: int) -> Any:
 
 
 def beams() -> Any:
-    """`--beams`."""
     return option(
         "--beams",
         type=checked.positive,
@@ -259,7 +247,6 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(verb: str, fields: Mapping[str, Field[Any]]) -> argparse.ArgumentParser:
-    """A parser for `layoutray VERB` with these options by name."""
     return with_fields(_Parser(prog=f"layoutray {verb}", description=VERBS[verb].summary), fields)
 
 
@@ -277,7 +264,6 @@ def with_fields(made: argparse.ArgumentParser, fields: Mapping[str, Field[Any]])
 
 
 def given(verb: str, arguments: Sequence[str] | None, kind: type[Options]) -> Options:
-    """The options of `layoutray VERB` in `arguments`, as dataclass `kind`."""
     made = parser(verb, declared(kind))
     if issubclass(kind, TrainingOptions):
         made.set_defaults(command=command_line(made.prog, sys.argv[1:] if arguments is None else arguments))
@@ -285,7 +271,6 @@ def given(verb: str, arguments: Sequence[str] | None, kind: type[Options]) -> Op
 
 
 def parse(made: argparse.ArgumentParser, arguments: Sequence[str] | None, kind: type[Options]) -> Options:
-    """The parsed `arguments` as dataclass `kind`, whose fields are the options of `made`."""
     return kind(**vars(made.parse_args(arguments)))
 
 

@@ -47,7 +47,6 @@ class PlannedTrainings:
 
     @property
     def trials(self) -> list[Trial]:
-        """All trainings."""
         return [self.whole, *(part.trial for part in (*self.parts, *self.halves))]
 
 

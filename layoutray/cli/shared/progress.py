@@ -89,11 +89,9 @@ class TrainingsDisplay:
 
     @property
     def reporters(self) -> dict[str, Reporter]:
-        """The reporter of each training."""
         return {name: _StepsOfTraining(self, name) for name in self._reached}
 
     def show(self, name: str, step: int) -> None:
-        """A training has reached a step."""
         self._reached[name] = step
         self._display(Progress(stage="train", done=sum(self._reached.values()), total=self._total))
 

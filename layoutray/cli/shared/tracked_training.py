@@ -157,7 +157,6 @@ def default_start(recipe: Recipe, examples: str) -> tuple[str, ...]:
 
 
 def tracking_of(chosen: TrainingOptions) -> Tracking:
-    """Where the runs of a verb go."""
     return Tracking(chosen.tracking_uri, chosen.experiment, chosen.command)
 
 

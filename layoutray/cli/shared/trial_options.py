@@ -26,7 +26,6 @@ class TrialOptions(TrainingOptions):
     )
 
     def share(self) -> "Share":
-        """The resources that the trials may use."""
         from layoutray.cluster.trials import Share  # imports PyTorch and Ray, for which `--help` shall not wait
 
         return Share(
@@ -54,5 +53,4 @@ class SeedOptions(TrialOptions):
 
     @property
     def distinct_seeds(self) -> tuple[int, ...]:
-        """Each seed once."""
         return tuple(dict.fromkeys(self.seeds))

@@ -48,7 +48,6 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """The name of the trial's run."""
         return " ".join([self.job.recipe.name, *self.varied])
 
 
@@ -181,7 +180,6 @@ def reasons(results: Iterable[Result]) -> str:
 
 
 def finished(trial: Trial, seconds: float | None = None) -> Result:
-    """The result of a trial whose job is finished."""
     metric = jobs.best_objective(trial.job)
     if metric is not None and not math.isfinite(metric):  # earlier versions have finished such trainings
         return Result(trial, None, seconds, f"{objective(trial)} is {metric}: the training has diverged")
@@ -189,7 +187,6 @@ def finished(trial: Trial, seconds: float | None = None) -> Result:
 
 
 def objective(trial: Trial) -> str:
-    """Name of the metric that trials are compared by."""
     return f"dev.{trial.job.recipe.task.objective[0]}"
 
 

@@ -38,7 +38,6 @@ from layoutray.training.job import Job
 
 
 def run(chosen: CompareOptions) -> int:
-    """Train, measure and report. Returns the exit status."""
     tracked_training.check_tracking(chosen.tracking_uri)
     selection = chosen.selection()
     selection.require_pages(selection.num_pages)
@@ -76,7 +75,6 @@ def _show_plan(compared: Mapping[str, Job], selection: PageSelection, chosen: Co
 
 
 def _compare(compared: Mapping[str, Job], selection: PageSelection, chosen: CompareOptions) -> None:
-    """Train the recipes, measure the models, and report."""
     trials.claim(chosen.out, {"compared": "recipes"}, "trials of another verb")
     pages = MeasuredPages(selection)
     parent = _open_parent(compared, pages, chosen)

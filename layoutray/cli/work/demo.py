@@ -65,7 +65,6 @@ class Demo(DemoOptions):
 
     @cached_property
     def labelled(self) -> Path:
-        """The folder with `values.csv`."""
         return self.documents or self.out / "labelled"
 
     def draw(self) -> None:
@@ -233,7 +232,6 @@ def _entities(fields: Sequence[Mapping[str, Any]]) -> list[Entity]:
 
 
 def next_steps(out: Path) -> str:
-    """How to look at the results in `out`, and how to train and serve a model for one's own documents."""
     return f"""
 Overlay of an answer:   {out / _OVERLAY}
 MLflow:                 mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000

@@ -23,7 +23,6 @@ _MORE = 20
 
 
 def run(chosen: LearningCurveOptions) -> int:
-    """Train, measure and report. Returns the exit status."""
     tracked_training.check_tracking(chosen.tracking_uri)
     selection = chosen.selection()
     selection.require_pages(selection.num_pages)

@@ -26,7 +26,6 @@ _HOST = "127.0.0.1"
 
 
 def run(chosen: ReviewOptions) -> int:
-    """Serve until Ctrl-C. Returns the exit status."""
     folder = str(chosen.answers)
     pages = sources.absolute(chosen.pages or pages_folder(folder))
     documents = answered_documents(folder, pages, chosen.order) if not _has_queue(chosen.answers) else iter(())
@@ -53,7 +52,6 @@ def _has_queue(folder: Path) -> bool:
 
 
 def _check_port(port: int) -> None:
-    """Raise InputError if another program listens on the port."""
     try:
         socket.create_server((_HOST, port)).close()
     except OSError as error:

@@ -24,7 +24,6 @@ Value = int | float | str
 
 
 def run(chosen: SweepOptions) -> int:
-    """Train, show and register. Returns the exit status."""
     key, values = _key_and_values(chosen.over)
     tracked_training.check_tracking(chosen.tracking_uri, chosen.register)
     planned = trials.planned(chosen, [[assignment(key, value)] for value in values])

@@ -125,7 +125,6 @@ def run(chosen: TrainFolderOptions) -> TrainedFolder:
 
 
 def _readers(chosen: TrainFolderOptions) -> list[str]:
-    """The reader of each folder."""
     return [labelled_folder.reader_of(output_folder.existing(folder)) for folder in chosen.folders]
 
 
@@ -134,7 +133,6 @@ def _ingest_recipe(reader: str) -> str:
 
 
 def _pages(chosen: TrainFolderOptions) -> list[str]:
-    """The folder for the pages of each folder."""
     return [sources.join(_place(chosen, "pages"), str(number)) for number in range(1, len(chosen.folders) + 1)]
 
 
@@ -209,7 +207,6 @@ def _with_thresholds(whole: Job, measured: FieldEvaluation, parent: Run, chosen:
 
 
 def _place(chosen: TrainFolderOptions, step: str) -> str:
-    """The folder of a step."""
     return sources.join(chosen.out, step)
 
 

@@ -80,11 +80,9 @@ class Ingress:
             self._jobs = JobRoutes(ledger, runner, access, limits, prefixes, receivers)
 
     async def check_health(self) -> None:
-        """Raise when Serve has to replace this process, see `ModelReplica.check_health`."""
         await self._models.check_health()
 
     async def drain(self) -> None:
-        """Refuse further documents, and wait until those in flight are answered."""
         await self._routes.drain()
 
     def __serve_build_asgi_app__(self) -> FastAPI:

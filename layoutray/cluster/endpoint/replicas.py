@@ -108,22 +108,18 @@ class ModelReplica:
         self._began = math.inf
 
     async def describe(self) -> ModelDescription:
-        """The served version of the default model."""
         return self._versions.served.description
 
     async def load(self, version: Version) -> ModelDescription | VersionError:
-        """Load a version beside the others, unless it is loaded already."""
         try:
             return (await self._versions.get(version)).description
         except VersionError as error:
             return error
 
     async def keep(self, versions: Sequence[Version]) -> None:
-        """Unload other versions of a model: see `LoadedVersions.keep`."""
         await self._versions.keep(versions)
 
     async def is_late(self) -> bool:
-        """Whether a batch has run for longer than the deadline."""
         return time.monotonic() - self._began > self._deadline_s
 
     async def check_health(self) -> None:

@@ -125,7 +125,6 @@ class ServedVersion:
         return refusal if time.monotonic() < self._refused_at + self._pause_s else None
 
     def _update(self, wanted: Version, served: ModelDescription) -> None:
-        """Serve `wanted` if it can be served."""
         if wanted != served.version and not self._recent_refusal(wanted):
             offered = self._load(wanted, served)
             if isinstance(offered, VersionError):

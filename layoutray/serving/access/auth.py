@@ -113,7 +113,6 @@ class KeyGuard(Guard):
 
     @contextmanager
     def _noting_refusals(self, name: str, path: str, request: str = "") -> Generator[None]:
-        """Count and write a refusal of the key with this name."""
         try:
             yield
         except ApiError as refusal:

@@ -79,7 +79,6 @@ class Key:
     pages_today: int = 0
 
     def may(self, scopes: Collection[str]) -> bool:
-        """Whether the key has one of `scopes`."""
         return "admin" in self.scopes or not set(scopes).isdisjoint(self.scopes)
 
 

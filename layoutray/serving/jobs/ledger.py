@@ -149,7 +149,6 @@ class Ledger:
         return job, True
 
     def status(self, job: str) -> Job | None:
-        """What is done of a job; None if there is no such job."""
         of_job = DOCUMENTS.c.job == job
         opened = (of_job, _WAITS, DOCUMENTS.c.pages.is_not(None))
         by_state = select(DOCUMENTS.c.state, func.count(), func.sum(DOCUMENTS.c.pages)).group_by(DOCUMENTS.c.state)
@@ -233,7 +232,6 @@ class Ledger:
         self._update(document, starts=DOCUMENTS.c.starts + 1)
 
     def opened(self, document: WaitingDocument, pages: int, content: str) -> None:
-        """Store the number of pages of a document, and the SHA-256 of its content."""
         self._update(document, pages=pages, content=content, starts=0)
 
     def closed(self, document: WaitingDocument) -> None:
@@ -315,7 +313,6 @@ class Ledger:
 
 
 def _submitted(connection: Connection, submission: Submission) -> str | None:
-    """See `Ledger.find`."""
     if submission.idempotency_key is None:
         return None
     same = (JOBS.c.owner == submission.owner) & (JOBS.c.idempotency_key == submission.idempotency_key)
@@ -340,7 +337,6 @@ def _add_files(connection: Connection, job: str, submission: Submission) -> None
 
 
 def _count(*which: ColumnElement[bool]) -> Select[int]:
-    """The number of documents."""
     return select(func.count()).select_from(DOCUMENTS).where(*which)
 
 

@@ -48,7 +48,6 @@ class LedgerLoop(ABC, Generic[Item]):
         self._hint.set()
 
     async def run(self) -> None:
-        """Process items until cancelled."""
         try:
             while True:
                 item = await self._next()

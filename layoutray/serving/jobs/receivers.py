@@ -96,7 +96,6 @@ class Receivers:
             raise InputError(f"webhook: its host {host} is not allowed; allowed: {allowed}; ask the operator")
 
     def allow(self, address: str) -> bool:
-        """Whether a connection to an IP address is allowed."""
         parsed: Address = ipaddress.ip_address(address.partition("%")[0])
         if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped:
             parsed = parsed.ipv4_mapped
@@ -122,7 +121,6 @@ class Receivers:
         return Reply(round((time.perf_counter() - started) * 1000, 1), status, error, final=status == _GONE)
 
     def _session(self) -> aiohttp.ClientSession:
-        """A session for one call."""
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(socket_factory=self._socket, force_close=True),
             timeout=aiohttp.ClientTimeout(total=TIMEOUT_SECONDS),

@@ -68,7 +68,6 @@ class JobRoutes:
         self._uploads = Admission(lambda: _UPLOADS)
 
     def add_to(self, api: FastAPI) -> None:
-        """Add the routes to `api`."""
         errors, job = failures.error_responses(), "/v1/jobs/{job}"
         known = {200: {"model": JobResponse, "description": "a job that was submitted before"}}
         content = {
@@ -93,7 +92,6 @@ class JobRoutes:
         api.webhooks.add_api_route("job-ended", _job_ended, methods=["POST"], tags=["webhooks"])
 
     async def run(self) -> None:
-        """Process jobs and call webhooks until cancelled."""
         await asyncio.gather(self._runner.run(), self._webhooks.run())
 
     async def submit(

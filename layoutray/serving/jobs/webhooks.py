@@ -60,7 +60,6 @@ class Webhooks(LedgerLoop[DueWebhook]):
         self._receivers = receivers
 
     def of_job(self, job: str) -> WebhookResponse | None:
-        """The webhook of a job; None if it has none."""
         columns = [DELIVERIES.c[name] for name in DeliveryResponse.model_fields]
         attempts = select(*columns).where(DELIVERIES.c.job == job).order_by(DELIVERIES.c.attempt)
         rows = self._database.rows(select(WEBHOOKS).where(WEBHOOKS.c.job == job))
