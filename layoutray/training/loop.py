@@ -37,31 +37,6 @@ KeepBest = Callable[[TaskModel, Mapping[str, float], float], None]
 """Called on rank 0 with the model, the metrics of an evaluation better than all before, and the fitted temperature."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Learner:
-    """A model and the task that it learns.
-
-    Attributes:
-        labels: names of the outputs, in order; empty for tasks without labels.
-        layers: number of the encoder's layers with attention.
-        new: names of the parameters that no starting checkpoint gave.
-    """
-
-    model: TaskModel
-    task: Task
-    labels: tuple[str, ...]
-    layers: int
-    new: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Feeds:
-    """The batches of the train and dev splits; `dev` is None if that split is empty."""
-
-    train: Feed
-    dev: Feed | None
-
-
 class Steps(NamedTuple):
     """Some training steps.
 
@@ -102,18 +77,26 @@ class Loop:
     """One training run on one worker.
 
     Attributes:
+        labels: names of the outputs, in order; empty for tasks without labels.
+        layers: number of the encoder's layers with attention.
+        new: names of the parameters that no starting checkpoint gave.
+        train, dev: the batches of these splits; None if dev is empty.
         state: folder of the resumable state; written by rank 0, read by all.
     """
 
-    learner: Learner
-    feeds: Feeds
+    model: TaskModel
+    task: Task
+    labels: tuple[str, ...]
+    layers: int
+    new: tuple[str, ...]
+    train: Feed
+    dev: Feed | None
     settings: TrainRecipe
     world: World
     reporter: Reporter
     state: Path
 
     def __post_init__(self) -> None:
-        self.model = self.learner.model
         if self.settings.dropout == "fast":
             use_fast_dropout(self.model)
         if self.settings.compile:
@@ -125,8 +108,8 @@ class Loop:
         self._in_bf16 = fast or self.settings.precision == "bf16"
         share = self.settings.start_share
         self._first = [parameter.detach().clone() for parameter in self.model.parameters()] if share else []
-        self._optimizer = adamw(self.model, self.settings, self.learner.new)
-        self._flops = ModelFlops.of(self.model, self.learner.layers)
+        self._optimizer = adamw(self.model, self.settings, self.new)
+        self._flops = ModelFlops.of(self.model, self.layers)
         self._peak = peak(self.world.device) if self.world.leads else None
         self._tally = Tally(self.world)
         self._kept: TrainingProgress | None = None  # of the last good state, of this run or of the one that it resumes
@@ -156,8 +139,8 @@ class Loop:
                 self._evaluate_if_due(keep_best)
         if self._kept != self.progress:  # evaluated since then, or stopped between two saves
             self._save()
-        if self.feeds.dev is not None and self.progress.best is None:
-            name = self.learner.task.objective[0]
+        if self.dev is not None and self.progress.best is None:
+            name = self.task.objective[0]
             raise TrainingError(f"dev.{name} was not finite in any evaluation, so no checkpoint was kept; {_DIVERGED}")
         return self.progress
 
@@ -166,7 +149,7 @@ class Loop:
         found: list[tuple[Tensor, Tensor]] = []
         self.model.eval()
         with torch.no_grad():
-            for part in self.feeds.train.evaluation(self.world.rank, self.world.size):
+            for part in self.train.evaluation(self.world.rank, self.world.size):
                 batch = part.batch.to(self.world.device)
                 assert batch.labels is not None, "fitting needs examples with labels"
                 targets = batch.labels.amax(1)  # all tokens but one are ignored
@@ -188,7 +171,7 @@ class Loop:
         """This worker's micro-batches of each step that is left."""
 
         def make(step: int) -> list[MicroBatch]:
-            parts = self.feeds.train.training(step, self.world.rank, self.world.size)
+            parts = self.train.training(step, self.world.rank, self.world.size)
             is_on_gpu = self.world.device.type == "cuda"
             return [replace(part, batch=part.batch.pinned()) for part in parts] if is_on_gpu else parts
 
@@ -265,10 +248,10 @@ class Loop:
 
     def _evaluate_if_due(self, keep_best: KeepBest) -> None:
         step = self.progress.step
-        if self.feeds.dev is not None and step != self.progress.evaluated and self._due(self.settings.evaluate_every):
+        if self.dev is not None and step != self.progress.evaluated and self._due(self.settings.evaluate_every):
             self.progress.evaluated = step
             with self.kept_weights():
-                self._evaluate(self.feeds.dev, keep_best)
+                self._evaluate(self.dev, keep_best)
 
     @contextlib.contextmanager
     def kept_weights(self) -> Generator[None]:
@@ -282,9 +265,9 @@ class Loop:
             parameter.copy_(values)
 
     def _evaluate(self, dev: Feed, keep_best: KeepBest) -> None:
-        task = self.learner.task
+        task = self.task
         observations = observe(self.model, task, dev, self.world)
-        values = self.world.from_leader(lambda: task.summarise(observations, self.learner.labels))
+        values = self.world.from_leader(lambda: task.summarise(observations, self.labels))
         self._report({f"dev.{name}": value for name, value in values.items()})
         name, direction = task.objective
         value = values.get(name, 0.0)  # a dev split without entities has no F1

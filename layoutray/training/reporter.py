@@ -2,21 +2,13 @@
 
 import json
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from typing import Any, Protocol
 
 from layoutray.store import json_text, shards, sources
 
-_SHOWN = (
-    *("loss", "grad_norm", "tokens_per_second", "mfu"),
-    *("dev.loss", "dev.perplexity", "dev.precision", "dev.recall", "dev.f1"),
-)
-"""Metrics on the progress line; MLflow has all."""
 HISTORY = "history.jsonl"
 """File of `JsonLines` in a checkpoint folder."""
 
@@ -54,59 +46,6 @@ class CompositeReporter(Reporter):
     def saved(self, step: int, folder: Path | None) -> None:
         for reporter in self.reporters:
             reporter.saved(step, folder)
-
-
-class ProgressBar(Reporter):
-    """A bar on a terminal; in a log, a line every five seconds and one for each evaluation and the last step.
-
-    Args:
-        hidden: metrics that are not shown.
-    """
-
-    def __init__(self, title: str, hidden: Collection[str] = ()) -> None:
-        self._console = Console(stderr=True)
-        self._title = title
-        self._columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[values]}"),
-        )
-        self._progress = Progress(*self._columns, console=self._console, disable=not self._console.is_terminal)
-        self._task = self._progress.add_task(title, total=None, values="")
-        self._last_line = 0.0
-        self._shown = {*_SHOWN} - {*hidden}
-        self._began, self._first = 0.0, 0
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def start(self, step: int, steps: int) -> None:
-        self._progress.update(self._task, total=steps, completed=step)
-        self._began, self._first = time.monotonic(), step
-
-    def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        text = "  ".join(f"{name} {value:.4g}" for name, value in values.items() if name in self._shown)
-        self._progress.update(self._task, completed=step, values=text)
-        total = self._progress.tasks[0].total
-        due = time.monotonic() - self._last_line > 5 or step == total or "dev.loss" in values or "dev.f1" in values
-        if not self._console.is_terminal and due:
-            self._last_line = time.monotonic()
-            of_total, left = (f"/{total:.0f}", self._left(step, total)) if total else ("", "")
-            self._console.print(f"{self._title} {step}{of_total}  {text}{left}", highlight=False)
-
-    def _left(self, step: int, total: float) -> str:
-        """The time that the other steps will take, by those since the start; empty if there are none of either."""
-        if not self._first < step < total:
-            return ""
-        seconds = (time.monotonic() - self._began) / (step - self._first) * (total - step)
-        return f"  about {seconds / 60:.0f} min left" if seconds >= 90 else f"  about {seconds:.0f} s left"
 
 
 class JsonLines(Reporter):

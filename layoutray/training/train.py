@@ -17,7 +17,7 @@ from layoutray.training import job as jobs
 from layoutray.training import resume
 from layoutray.training.feed import recipe_feed
 from layoutray.training.inputs import TrainingInputs
-from layoutray.training.loop import Feeds, Learner, Loop
+from layoutray.training.loop import Loop
 from layoutray.training.reporter import CompositeReporter, Reporter
 from layoutray.training.resume import TrainingProgress
 from layoutray.training.world import World
@@ -52,12 +52,19 @@ def train(
     dev = None
     if len(inputs.dev):
         dev = recipe_feed(recipe, inputs.tokenizer, inputs.dev, evaluated=recipe.train.dev_examples)
-    feeds = Feeds(recipe_feed(recipe, inputs.tokenizer, inputs.train), dev)
-    new = tuple(f"encoder.{name}" for name in inputs.checked.fresh)
-    learner = Learner(
-        model=inputs.model, task=recipe.task, labels=inputs.card.labels, layers=recipe.arch_config.layers, new=new
+    loop = Loop(
+        model=inputs.model,
+        task=recipe.task,
+        labels=inputs.card.labels,
+        layers=recipe.arch_config.layers,
+        new=tuple(f"encoder.{name}" for name in inputs.checked.fresh),
+        train=recipe_feed(recipe, inputs.tokenizer, inputs.train),
+        dev=dev,
+        settings=recipe.train,
+        world=world,
+        reporter=reporter,
+        state=state,
     )
-    loop = Loop(learner=learner, feeds=feeds, settings=recipe.train, world=world, reporter=reporter, state=state)
 
     def keep_best(model: TaskModel, metrics: Mapping[str, float], temperature: float) -> None:
         made = Checkpoint(

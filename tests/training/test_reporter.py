@@ -5,12 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutray.training.reporter import (
-    CompositeReporter,
-    JsonLines,
-    ProgressBar,
-    training_minutes,
-)
+from layoutray.training.reporter import CompositeReporter, JsonLines, training_minutes
 from tests.store.test_sources import server  # noqa: F401  (a fixture)
 from tests.training.runs import History, read_history
 
@@ -59,34 +54,3 @@ def test_the_minutes_of_a_training_are_those_that_lead_to_a_state(tmp_path: Path
     rows.insert(2, {"event": "metrics", "step": 1, "loss": 1.0})
     (tmp_path / "history.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert training_minutes(tmp_path / "history.jsonl") == 2.0
-
-
-def test_without_a_terminal_progress_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
-    with ProgressBar("tiny") as bar:
-        bar.start(0, 100)
-        for step in range(1, 100):
-            bar.metrics(step, {"loss": 2.5, "learning_rate": 1.0})
-        bar.metrics(50, {"dev.f1": 0.25})
-        bar.metrics(100, {"loss": 1.5})
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0].split()[:4] == ["tiny", "1/100", "loss", "2.5"]
-    assert lines[-2].split()[:4] == ["tiny", "50/100", "dev.f1", "0.25"]
-    assert lines[-1].split() == ["tiny", "100/100", "loss", "1.5"]
-    assert len(lines) <= 5, "at most one in five seconds, besides evaluations"
-
-
-def test_a_log_says_the_time_left_and_no_hidden_metric(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [1000.0]
-    monkeypatch.setattr("layoutray.training.reporter.time.monotonic", lambda: now[0])
-    with ProgressBar("bills", hidden=("mfu",)) as bar:
-        bar.start(10, 40)  # resumed
-        for step, seconds in ((20, 100.0), (30, 140.0), (40, 60.0)):
-            now[0] += seconds
-            bar.metrics(step, {"loss": 0.5, "mfu": 0.25})
-    assert capsys.readouterr().err.splitlines() == [
-        "bills 20/40  loss 0.5  about 3 min left",
-        "bills 30/40  loss 0.5  about 2 min left",
-        "bills 40/40  loss 0.5",
-    ]

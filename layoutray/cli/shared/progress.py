@@ -2,7 +2,8 @@
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Self
 
 from rich.console import Console
@@ -15,13 +16,17 @@ from layoutray.training.reporter import Reporter
 _LINE_SECONDS = 10.0
 _SLOWEST_SHOWN = 0.1
 """Of a second; slower rates are not shown."""
+_METRICS = (
+    *("loss", "grad_norm", "tokens_per_second", "mfu"),
+    *("dev.loss", "dev.perplexity", "dev.precision", "dev.recall", "dev.f1"),
+)
+"""Metrics of a training that are shown; MLflow has all."""
 _TITLES = {
     "open": "opening documents",
     "recognise": "reading pages",
     "encode": "encoding pages",
     "merge": "writing files of examples",
     "answer": "answering pages",
-    "train": "training, steps of all models",
     "write": "generating texts of documents",
 }
 
@@ -53,55 +58,69 @@ class ProgressDisplay:
         self._bars.stop()
 
     def __call__(self, progress: Progress) -> None:
-        now, title = time.monotonic(), _TITLES[progress.stage]
+        notes = [f"{progress.skipped} done before"] if progress.skipped else []
+        notes += [f"{count} {reason}" for reason, count in progress.failures.most_common()]
+        self.show(_TITLES[progress.stage], progress.done, progress.total, notes)
+
+    def show(self, title: str, done: int, total: int, notes: Sequence[str] = (), *, at_once: bool = False) -> None:
+        """Show that `done` of `total` are done of the stage with this title; in a log, `at_once` writes a line now."""
+        now = time.monotonic()
         # The rate counts from the first result of the stage, so that starting workers does not count.
-        if progress.stage != self._stage or not self._first:
-            self._stage, self._since, self._first = progress.stage, now, progress.done
-        rate = (progress.done - self._first) / max(now - self._since, 1e-9)
-        parts = [f"{rate:.1f}/s"] if rate >= _SLOWEST_SHOWN else []
-        parts += [f"{progress.skipped} done before"] if progress.skipped else []
-        parts += [f"{count} {reason}" for reason, count in progress.failures.most_common()]
+        if title != self._stage or not self._first:
+            self._stage, self._since, self._first = title, now, done
+        rate = (done - self._first) / max(now - self._since, 1e-9)
+        parts = [*([f"{rate:.1f}/s"] if rate >= _SLOWEST_SHOWN else []), *notes]
         note = f"({', '.join(parts)})" if parts else ""
         if not self._bars.disable:
-            if progress.stage not in self._tasks:
-                self._tasks[progress.stage] = self._bars.add_task(title, total=progress.total, note="")
-            task = self._tasks[progress.stage]
-            self._bars.update(task, completed=progress.done, total=progress.total, note=note)
-        elif now - self._last_line >= _LINE_SECONDS or progress.done >= progress.total:
+            if title not in self._tasks:
+                self._tasks[title] = self._bars.add_task(title, total=total, note="")
+            self._bars.update(self._tasks[title], completed=done, total=total, note=note)
+        elif at_once or now - self._last_line >= _LINE_SECONDS or done >= total:
             self._last_line = now
-            remaining = progress.total - progress.done
-            left = f", about {_shown_time(remaining / rate)} left" if rate and remaining else ""
-            line = f"{title}: {progress.done} of {progress.total}{left} {note}"
+            seconds = (total - done) / rate if rate else 0.0
+            left = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+            line = f"{title}: {done} of {total}{f', about {left} left' if seconds else ''} {note}"
             self._console.print(line.rstrip(), markup=False)
 
 
-def _shown_time(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+class TrainingDisplay(Reporter):
+    """Shows the steps and some metrics of a training, those of an evaluation at once.
 
+    Args:
+        hidden: metrics that are not shown.
+    """
 
-class TrainingsDisplay:
-    """Shows the steps of several trainings as one number."""
-
-    def __init__(self, display: ProgressDisplay, steps: Mapping[str, int]) -> None:
-        """Show trainings with these numbers of steps, by name."""
-        self._display, self._total = display, sum(steps.values())
-        self._reached = dict.fromkeys(steps, 0)
-
-    @property
-    def reporters(self) -> dict[str, Reporter]:
-        return {name: _StepsOfTraining(self, name) for name in self._reached}
-
-    def show(self, name: str, step: int) -> None:
-        self._reached[name] = step
-        self._display(Progress(stage="train", done=sum(self._reached.values()), total=self._total))
-
-
-class _StepsOfTraining(Reporter):
-    def __init__(self, shown: TrainingsDisplay, name: str) -> None:
-        self._shown, self._name = shown, name
+    def __init__(self, display: ProgressDisplay, title: str, hidden: Collection[str]) -> None:
+        self._display, self._title = display, title
+        self._shown = {*_METRICS} - {*hidden}
+        self._steps = 0
 
     def start(self, step: int, steps: int) -> None:
-        self._shown.show(self._name, step)
+        self._steps = steps
+        self._display.show(self._title, step, steps)
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        self._shown.show(self._name, step)
+        notes = [f"{name} {value:.4g}" for name, value in values.items() if name in self._shown]
+        is_evaluation = any(name.startswith("dev.") for name in values)
+        self._display.show(self._title, step, self._steps, notes, at_once=is_evaluation)
+
+
+def of_trainings(display: ProgressDisplay, steps: Mapping[str, int]) -> dict[str, Reporter]:
+    """A reporter for each of several trainings with these numbers of steps, whose steps are shown as one number."""
+    reached = dict.fromkeys(steps, 0)
+    return {name: _StepsOfTraining(display, name, reached, sum(steps.values())) for name in steps}
+
+
+@dataclass(frozen=True)
+class _StepsOfTraining(Reporter):
+    display: ProgressDisplay
+    name: str
+    reached: dict[str, int]
+    total: int
+
+    def start(self, step: int, steps: int) -> None:
+        self.metrics(step, {})
+
+    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        self.reached[self.name] = step
+        self.display.show("training, steps of all models", sum(self.reached.values()), self.total)

@@ -9,6 +9,7 @@ from layoutray import checkpoint, start
 from layoutray.cli.shared import step_time, terminal
 from layoutray.cli.shared.options import TrainingOptions
 from layoutray.cli.shared.output_folder import usable
+from layoutray.cli.shared.progress import ProgressDisplay, TrainingDisplay
 from layoutray.cli.train import TrainOptions
 from layoutray.cluster import train as on_ray
 from layoutray.cluster.connect import connect
@@ -29,7 +30,7 @@ from layoutray.training import job as jobs
 from layoutray.training import world as worlds
 from layoutray.training.inputs import CheckedJob, check, prepare
 from layoutray.training.job import Job
-from layoutray.training.reporter import CompositeReporter, ProgressBar
+from layoutray.training.reporter import CompositeReporter, Reporter
 from layoutray.training.train import train_in_place
 from layoutray.training.world import World
 
@@ -125,14 +126,14 @@ def _train_here(job: Job, world: World, chosen: TrainOptions) -> None:
 
 
 @contextmanager
-def _tracked(checked: CheckedJob, chosen: TrainOptions) -> Generator[tuple[Run, ProgressBar]]:
+def _tracked(checked: CheckedJob, chosen: TrainOptions) -> Generator[tuple[Run, Reporter]]:
     """The run of a training and its bar on the terminal. The block trains; the run is then closed."""
     job = checked.job
     describe_start(checked)
     run = tracking.open_run(job, checked.card, tracking_of(chosen))
     hidden = () if visible_gpus() else ("mfu",)  # of CPUs it says nothing
-    with run.failed_on_error(), ProgressBar(job.recipe.name, hidden) as bar:
-        yield run, bar
+    with run.failed_on_error(), ProgressDisplay() as display:
+        yield run, TrainingDisplay(display, job.recipe.name, hidden)
     close_run(job, run, chosen.register)
 
 

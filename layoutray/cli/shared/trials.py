@@ -12,7 +12,7 @@ from functools import partial
 import torch
 
 from layoutray.cli.shared import step_time, terminal, tracked_training
-from layoutray.cli.shared.progress import ProgressDisplay, TrainingsDisplay
+from layoutray.cli.shared.progress import ProgressDisplay, of_trainings
 from layoutray.cli.shared.trial_options import TrialJobOptions, TrialOptions
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.relay import Relay, relayed
@@ -163,7 +163,7 @@ def train(
 def _train_each(trials: Mapping[str, Trial], opened: Mapping[str, Run], share: Share) -> dict[str, Ended]:
     """Train on the cluster, and show the progress of all trials together."""
     steps = {name: trial.job.recipe.train.steps for name, trial in trials.items()}
-    with connect(), ProgressDisplay() as display, relayed(TrainingsDisplay(display, steps).reporters) as relay:
+    with connect(), ProgressDisplay() as display, relayed(of_trainings(display, steps)) as relay:
         work = partial(_train, trials, opened, {name: relay(name) for name in trials})
         return run_each([*trials], work, share, lambda name: terminal.say(f"{name} has ended"))
 
