@@ -21,6 +21,7 @@ from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.ingest import ingest
 from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import Prediction, predict
+from layoutray.cluster.write import WrittenTexts
 from layoutray.errors import InputError
 from layoutray.inference.extractor import Extractor
 from layoutray.recipe.ingest import IngestRecipe
@@ -119,5 +120,7 @@ _STAGES: dict[str, Callable[[TimedRound], float]] = {
 }
 
 
-def _row(rounds: Sequence[TimedRound], seconds: Callable[[TimedRound], float], done: Prediction) -> list[str]:
+def _row(
+    rounds: Sequence[TimedRound], seconds: Callable[[TimedRound], float], done: Prediction | WrittenTexts
+) -> list[str]:
     return [str(Spread.of([count / seconds(one) for one in rounds])) for count in (done.answered, done.fields)]

@@ -80,7 +80,7 @@ def _show_plan(given: Mapping[str, Any], sample: int, price: float | None) -> in
     recipe = load_ingest(given["recipe"], given["overrides"])
     source, out = _places(given["source"], given["out"])
     name, _, loaded = load(given["checkpoint"], given["tracking_uri"])
-    _answer_of(loaded)
+    _check_answers(loaded)
     plan: dict[str, Any] = {"checkpoint": name, "source": source, "answers": out}
     if is_ingested(source):
         plan["pages"] = sum(table.num_rows for table in shards.scan(DataSet(source).pages, PAGES, ["page"]))
@@ -134,9 +134,10 @@ def predict(
     """
     ingest_recipe, (root, folder) = load_ingest(recipe, overrides), _places(source, out)
     name, fetch, loaded = load(str(checkpoint), tracking_uri)
-    answer, by_kind = _answer_of(loaded), _by_kind(loaded, routes, tracking_uri)
+    by_kind = _by_kind(loaded, routes, tracking_uri)
     # Imported late because Ray takes seconds, for which neither `--help` nor a mistake shall wait.
     from layoutray.cli.shared.progress import ProgressDisplay
+    from layoutray.cluster import predict as on_ray
     from layoutray.cluster.answer_job import JobIdentity
     from layoutray.cluster.connect import connect
     from layoutray.cluster.placement import Replicas
@@ -147,18 +148,18 @@ def predict(
         _claim(identity, root, folder, ingest_recipe)
         with connect():
             ingested = _ingested(root, folder, ingest_recipe, workers, progress)
-            done = answer(name, ingested, folder, identity=identity, replicas=replicas, progress=progress)
+            done = on_ray.predict(name, ingested, folder, identity=identity, replicas=replicas, progress=progress)
     _summarise(done, ingested, str(out), loaded)
     _write_table(folder, csv)
-    for kind, (pages, answers) in _split(loaded, ingested, folder).items():
-        if kind in by_kind:
-            predict(by_kind[kind], pages, out=answers, workers=workers, gpus=gpus, tracking_uri=tracking_uri)
+    for model, pages, answers in _split(loaded, ingested, folder, by_kind):
+        predict(model, pages, out=answers, workers=workers, gpus=gpus, tracking_uri=tracking_uri)
     return done
 
 
 def _by_kind(loaded: "Checkpoint", routes: Sequence[str], tracking_uri: str) -> dict[str, str]:
-    """The model of each kind. Raises InputError for a wrong `--route`, or one of a model that labels no pages."""
+    """The model of each kind. Raises CheckpointError if a model answers nothing, InputError for a wrong `--route`."""
     models: dict[str, str] = {}
+    _check_answers(loaded)
     for route in routes:
         kind, _, model = route.partition("=")
         known = sorted({label[2:] for label in loaded.labels}) if _labels_pages(loaded) else []
@@ -167,7 +168,7 @@ def _by_kind(loaded: "Checkpoint", routes: Sequence[str], tracking_uri: str) -> 
                 ", ".join(known) or f"none, because {loaded.recipe.name} is a model of task {loaded.recipe.task.name}"
             )
             raise InputError(f"--route {route} must be KIND=MODEL, each kind once; the kinds are {kinds}")
-        _answer_of(load(model, tracking_uri)[2])
+        _check_answers(load(model, tracking_uri)[2])
         models[kind] = model
     return models
 
@@ -178,19 +179,22 @@ def _labels_pages(loaded: "Checkpoint") -> bool:
     return isinstance(loaded.recipe.task, LabelsPages)
 
 
-def _split(loaded: "Checkpoint", ingested: str, folder: str) -> dict[str, tuple[str, str]]:
-    """Split the packets that a model of pages has answered. Returns the data set of each kind, and where answers go."""
+def _split(loaded: "Checkpoint", ingested: str, folder: str, models: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Split packets, if a model of pages answered. Gives model, data set and folder of answers of each routed kind."""
     from layoutray.prepare.split_packets import split_packets
     from layoutray.store import sources
     from layoutray.store.answer_set import PACKETS, AnswerSet
     from layoutray.store.data_set import DataSet
 
     if not _labels_pages(loaded):
-        return {}
+        return []
     found = split_packets(AnswerSet(folder), DataSet(ingested))
     counts = ", ".join(f"{count} {kind}" for kind, count in (*found.documents.items(), *found.others.items()))
     terminal.say(f"documents in the packets: {counts or 'none'}; see {PACKETS} in {folder}")
-    return {kind: (pages, sources.join(folder, "answers", sources.name(pages))) for kind, pages in found.kinds.items()}
+    routed = {kind: pages for kind, pages in found.kinds.items() if kind in models}
+    return [
+        (models[kind], pages, sources.join(folder, "answers", sources.name(pages))) for kind, pages in routed.items()
+    ]
 
 
 def answering(loaded: "Checkpoint") -> "Callable[[Page], object] | None":
@@ -246,21 +250,13 @@ def load(checkpoint: str, tracking_uri: str) -> "tuple[str, Fetch, Checkpoint]":
     return name, fetch, checkpoints.load(fetch(name))
 
 
-def _answer_of(loaded: "Checkpoint") -> "Callable[..., Prediction | WrittenTexts]":
-    """The job that answers with the model: page by page, or a text for each document.
-
-    Raises:
-        CheckpointError: if the model answers neither.
-    """
-    from layoutray.cluster.predict import predict as answer_pages
-    from layoutray.cluster.write import write
+def _check_answers(loaded: "Checkpoint") -> None:
+    """Raise CheckpointError if the model answers neither pages nor documents."""
     from layoutray.inference.extractor import Tagging
     from layoutray.tasks import WritesTexts
 
-    if isinstance(loaded.recipe.task, WritesTexts):
-        return write
-    Tagging.of(loaded)
-    return answer_pages
+    if not isinstance(loaded.recipe.task, WritesTexts):
+        Tagging.of(loaded)
 
 
 def _ingested(

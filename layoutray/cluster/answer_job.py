@@ -8,20 +8,22 @@ Shards that a killed run has completed stay. The next run plans the same names a
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import ray.data
 
-from layoutray.checkpoint import Checkpoint
+from layoutray.checkpoint import Checkpoint, Fetch
 from layoutray.cluster.connect import allow_slow_batches
 from layoutray.cluster.placement import Replicas
 from layoutray.cluster.progress import Progress, watch
 from layoutray.prepare.answer_plan import Unit, make_plan
 from layoutray.store.answer_set import AnswerSet
+from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.tasks import WritesTexts
 from layoutray.version import VERSION
@@ -76,39 +78,39 @@ class JobIdentity:
         return answers
 
 
-class Answerer(Protocol):
-    """The part of a job that depends on the kind of model."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answerer(ABC):
+    """A job. What depends on the kind of model is abstract; `fetch` gives the folder of the checkpoint."""
 
+    checkpoint: str
+    fetch: Fetch
+    data_set: DataSet
+    answers: AnswerSet
+    identity: JobIdentity
+
+    @abstractmethod
     def units(self) -> Iterator[Unit]:
         """All units of the data set."""
-        ...
 
+    @abstractmethod
     def failures(self) -> Iterator[tuple[str, Sequence[DeadLetter]]]:
         """Dead letters, and the name of the shard of their answers."""
-        ...
 
+    @abstractmethod
     def answer(self, units: ray.data.Dataset, replicas: Replicas) -> ray.data.Dataset:
         """Write the shards of `units`, one row each. The result has the number of rows of each unit, as `rows`."""
-        ...
 
+    @abstractmethod
     def answer_failures(self, letters: Sequence[DeadLetter], name: str) -> None:
         """Write the shard `name` of answers to dead letters."""
-        ...
 
+    @abstractmethod
     def count(self) -> Mapping[str, int]:
         """Counts of all answers, from their shards. `answered` and `failed` are two of them."""
-        ...
 
 
-def run(
-    identity: JobIdentity,
-    answerer: Answerer,
-    answers: AnswerSet,
-    replicas: Replicas,
-    stage: str,
-    progress: Callable[[Progress], None],
-) -> dict[str, int]:
-    """Answer what `answers` lacks.
+def run(answerer: Answerer, replicas: Replicas, stage: str, progress: Callable[[Progress], None]) -> dict[str, int]:
+    """Answer what the folder of the job lacks.
 
     Args:
         stage: see `Progress`.
@@ -116,7 +118,7 @@ def run(
     Returns:
         The counts of all answers, and as `new` the number of pages or documents that this run has answered.
     """
-    started = time.monotonic()
+    started, answers = time.monotonic(), answerer.answers
     answers.clear_half_written()
     written = answers.written()
     plan = make_plan(answerer.units(), answerer.failures(), written)
@@ -141,5 +143,5 @@ def run(
     planned = plan.rows + plan.letters
     assert counts["answered"] + counts["failed"] == planned, f"{planned} answers were planned; found {counts}"
     latest = {"new": plan.rows - plan.skipped, "seconds": time.monotonic() - started, "replicas": replicas.count}
-    answers.write_manifest(asdict(identity) | {"counts": counts, "version": VERSION, "run": latest})
+    answers.write_manifest(asdict(answerer.identity) | {"counts": counts, "version": VERSION, "run": latest})
     return counts | {"new": plan.rows - plan.skipped}

@@ -16,10 +16,9 @@ from ray.data import ActorPoolStrategy
 from torch import Tensor
 
 from layoutray.batching.examples import Example
-from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus
 from layoutray.cluster.answer_fields import count_answers
-from layoutray.cluster.answer_job import JobIdentity
+from layoutray.cluster.answer_job import Answerer
 from layoutray.cluster.connect import num_workers
 from layoutray.cluster.placement import Replicas
 from layoutray.document import Page
@@ -27,8 +26,6 @@ from layoutray.document.answers import Answer, Problem
 from layoutray.inference.extractor import Extractor, Tagging, page_answers
 from layoutray.prepare.answer_plan import Unit, failures, page_units
 from layoutray.store import codec, shards
-from layoutray.store.answer_set import AnswerSet
-from layoutray.store.data_set import DataSet
 from layoutray.store.dead_letter import DeadLetter
 
 _CPUS = 0.25
@@ -39,20 +36,10 @@ _Batch = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageAnswerer:
-    """The answerer of a job (`answer_job.Answerer`) with a model that finds entities.
+class PageAnswerer(Answerer):
+    """A job with a model that finds entities."""
 
-    Attributes:
-        checkpoint: name of the model.
-        fetch: gives the folder of the checkpoint in the process that reads it.
-    """
-
-    data_set: DataSet
-    checkpoint: str
-    fetch: Fetch
     tagging: Tagging
-    identity: JobIdentity
-    answers: AnswerSet
 
     def units(self) -> Iterator[Unit]:
         return page_units(self.data_set)

@@ -1,28 +1,21 @@
 """Bulk text generation on the cluster: PAGES to TEXTS shards, JSON lines, and FIELDS of generated fields."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import ray.data
 
-from layoutray import checkpoint as checkpoints
-from layoutray.checkpoint import Fetch
-from layoutray.cluster import answer_job, gpus
-from layoutray.cluster.answer_job import JobIdentity
-from layoutray.cluster.placement import ONE_REPLICA, Replicas
-from layoutray.cluster.progress import Progress, ignore_progress
-from layoutray.devices import CPU
+from layoutray.cluster import gpus
+from layoutray.cluster.answer_job import Answerer
+from layoutray.cluster.placement import Replicas
 from layoutray.document import Document, Page
 from layoutray.document.answers import DocumentFields
 from layoutray.inference.generation import Text, TextGenerator
 from layoutray.prepare.answer_plan import Unit, document_units, failures
-from layoutray.store import codec, shards, sources
-from layoutray.store.answer_set import AnswerSet
-from layoutray.store.data_set import DataSet
+from layoutray.store import codec, shards
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import FIELDS, TEXTS
 from layoutray.tasks.generate_fields import written_fields
@@ -49,53 +42,10 @@ class WrittenTexts:
     new: int
 
 
-def write(
-    checkpoint: str | Path,
-    ingested: str,
-    out: str,
-    *,
-    identity: JobIdentity | None = None,
-    replicas: Replicas = ONE_REPLICA,
-    progress: Callable[[Progress], None] = ignore_progress,
-) -> WrittenTexts:
-    """Generate a text for every document of the data set `ingested` that no earlier run of the same job has read.
-
-    The texts are shards in `out/parquet` and `out/jsonl`, one row each. Documents that cannot be opened or have no
-    words have a row with status `failure` and no text. The fields that a model of the task `generate_fields` generates
-    are written to `out/fields`, one row per value. `out/answers.json` has the counts, and is written last.
-
-    Args:
-        identity: as of `predict`; it states the beam width. None is that of a job with this data set and width 1.
-
-    Raises:
-        InputError: if another job owns `out`: another model, source or beam width.
-        SchemaError: if `ingested` is not a data set, or has no documents.
-        CheckpointError: if `checkpoint` is not a checkpoint of a model that generates texts.
-    """
-    loaded = checkpoints.load(replicas.fetch(str(checkpoint)))
-    identity = identity or JobIdentity.of(loaded, ingested)
-    generator = TextGenerator(loaded, CPU, identity.beams)  # errors occur before workers start
-    data_set = DataSet(ingested)
-    data_set.check()
-    answers = identity.claim(out)
-    answerer = _TextAnswerer(
-        checkpoint=sources.absolute(str(checkpoint)),
-        fetch=replicas.fetch,
-        data_set=data_set,
-        answers=answers,
-        identity=identity,
-        has_fields=bool(generator.fields),
-    )
-    return WrittenTexts(**answer_job.run(identity, answerer, answers, replicas, "write", progress))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _TextAnswerer:
-    checkpoint: str
-    fetch: Fetch
-    data_set: DataSet
-    answers: AnswerSet
-    identity: JobIdentity
+class TextAnswerer(Answerer):
+    """A job with a model that generates texts, which may be those of fields."""
+
     has_fields: bool
 
     def units(self) -> Iterator[Unit]:
@@ -147,7 +97,7 @@ class _TextAnswerer:
 class _WriteShard:
     """Generates texts for the documents of a unit and writes its shards."""
 
-    def __init__(self, answerer: _TextAnswerer) -> None:
+    def __init__(self, answerer: TextAnswerer) -> None:
         self._answerer = answerer
         self._generator = TextGenerator.load(
             answerer.fetch(answerer.checkpoint), answerer.identity.beams, gpus.assigned_device()

@@ -18,7 +18,6 @@ from layoutray.cluster.connect import connect
 from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import predict
 from layoutray.cluster.trials import Share, run_each
-from layoutray.cluster.write import write
 from tests import documents
 from tests.cluster.checkpoints import save_untrained
 from tests.jobs import pages, vocabulary, write_pages
@@ -132,5 +131,5 @@ def test_texts_are_written_with_a_gpu_and_the_driver_uses_none(tmp_path: Path, m
     wholes = [documents.pages(number) for number in range(3)]
     ingested = write_pages(tmp_path / "ingested", [page for whole in wholes for page in whole])
     documents.write_documents(tmp_path / "ingested", [documents.document(whole) for whole in wholes])
-    written = write(tmp_path / "checkpoint", ingested, str(tmp_path / "out"), replicas=Replicas(1, gpus=1))
+    written = predict(tmp_path / "checkpoint", ingested, str(tmp_path / "out"), replicas=Replicas(1, gpus=1))
     assert written.answered + written.failed == 3

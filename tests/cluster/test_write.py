@@ -11,8 +11,9 @@ from layoutray import checkpoint
 from layoutray import checkpoint as checkpoints
 from layoutray.checkpoint import Checkpoint
 from layoutray.cluster.answer_job import JobIdentity
+from layoutray.cluster.predict import predict
 from layoutray.cluster.progress import Progress
-from layoutray.cluster.write import WrittenTexts, write
+from layoutray.cluster.write import WrittenTexts
 from layoutray.document import Page
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.inference.generation import TextGenerator
@@ -46,7 +47,7 @@ def test_every_document_has_a_row_whatever_became_of_it(tmp_path: Path) -> None:
     shards.write(codec.dead_letters_table(letters), str(tmp_path / "ingested" / "dead_letters"), "part-x.parquet")
 
     heard: list[Progress] = []
-    done = write(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out"), progress=heard.append)
+    done = predict(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out"), progress=heard.append)
     assert [(one.stage, one.done, one.total) for one in (heard[0], heard[-1])] == [("write", 0, 6), ("write", 6, 6)]
     expected = TextGenerator.load(tmp_path / "checkpoint").write(wholes)
     cut = sum(text.tokens_read < text.tokens for text in expected)
@@ -77,18 +78,18 @@ def test_a_rerun_reads_only_the_documents_that_are_missing_or_have_another_page(
     write_documents(tmp_path / "ingested", [document(whole) for whole in wholes])
     all_pages = [page for whole in wholes for page in whole]
     ingested = write_pages(tmp_path / "ingested", all_pages[:-1])
-    first = write(checkpoint, ingested, str(out))
+    first = predict(checkpoint, ingested, str(out))
     assert (first.answered, first.new) == (8, 8)
-    assert write(checkpoint, ingested, str(out)) == dataclasses.replace(first, new=0)
+    assert predict(checkpoint, ingested, str(out)) == dataclasses.replace(first, new=0)
     with pytest.raises(InputError, match=r"another job: options\.beams is 1 there and 2 here"):
-        write(checkpoint, ingested, str(out), identity=JobIdentity.of(checkpoints.load(checkpoint), ingested, 2))
+        predict(checkpoint, ingested, str(out), identity=JobIdentity.of(checkpoints.load(checkpoint), ingested, 2))
     lost = sorted((out / "parquet").iterdir())[0]
     missing = shards.read_shard(str(lost)).num_rows
     lost.unlink()
-    again = write(checkpoint, ingested, str(out))
+    again = predict(checkpoint, ingested, str(out))
     assert again == dataclasses.replace(first, new=missing)
     write_pages(tmp_path / "ingested", all_pages)
-    grown = write(checkpoint, ingested, str(out))
+    grown = predict(checkpoint, ingested, str(out))
     assert grown.new == 2, "the unit of the document whose second page has been added"
     texts = {row["doc_id"]: row["text"] for row in shards.read(str(out / "parquet"), TEXTS).to_pylist()}
     expected = TextGenerator.load(checkpoint).write(wholes)
@@ -108,14 +109,14 @@ def test_documents_that_take_longer_than_ray_waits_for_a_sign_of_life_are_writte
     write_pages(tmp_path / "ingested", pages(0))
     write_documents(tmp_path / "ingested", [document(pages(0))])
     monkeypatch.setattr(DataContext.get_current(), "execution_no_progress_timeout_s", 0.1)
-    assert write(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out")).answered == 1
+    assert predict(tmp_path / "checkpoint", str(tmp_path / "ingested"), str(tmp_path / "out")).answered == 1
 
 
 def test_fields_that_are_written_have_rows_of_their_own(
     trained_on_fields: tuple[Path, list[list[Page]]], tmp_path: Path
 ) -> None:
     checkpoint, wholes = trained_on_fields
-    done = write(checkpoint, str(checkpoint.parent / "ingested"), str(tmp_path / "out"))
+    done = predict(checkpoint, str(checkpoint.parent / "ingested"), str(tmp_path / "out"))
     assert done == WrittenTexts(
         answered=8, failed=0, cut=0, fields=sum(len(values(whole)) for whole in wholes), without_fields=0, new=8
     )
