@@ -1,32 +1,10 @@
 """Random changes of training windows, for small data sets."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 
 from layoutray.tensors import BOX_GRID, Batch
-
-
-@dataclass(frozen=True)
-class Augmentation:
-    """Changes boxes and words of training windows; by default, nothing.
-
-    Attributes:
-        box_jitter: see `jitter`.
-        word_masking: share of words that are hidden, see `mask_words`.
-        mask_id: token that stands for a hidden word.
-    """
-
-    box_jitter: float = 0.0
-    word_masking: float = 0.0
-    mask_id: int = 0
-
-    def __call__(self, batch: Batch, generator: torch.Generator) -> Batch:
-        if self.box_jitter:
-            batch = jitter(batch, self.box_jitter, generator)
-        if self.word_masking:
-            batch = mask_words(batch, self.word_masking, self.mask_id, generator)
-        return batch
 
 
 def jitter(batch: Batch, share: float, generator: torch.Generator) -> Batch:

@@ -120,12 +120,7 @@ class TableBlocks:
 
 
 class ExampleSet:
-    """Random access to examples. Only the blocks of the examples that are asked for are read.
-
-    Attributes:
-        lengths: number of tokens of each example.
-        starts: see `Blocks`.
-    """
+    """Random access to examples. Only the blocks of the examples that are asked for are read."""
 
     def __init__(self, blocks: Blocks) -> None:
         self._blocks = blocks

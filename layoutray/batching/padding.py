@@ -3,7 +3,7 @@
 With the latter, an encoder need not compute padding.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -13,19 +13,9 @@ from layoutray.batching.collate import IGNORED
 from layoutray.tensors import Batch, Packing, Places
 
 
-@dataclass(frozen=True)
-class PaddedLength:
-    """The length to which windows of a length are padded: the next multiple of `multiple`.
-
-    Attributes:
-        longest: length of the longest window; no window is padded beyond it, as the model may not take more.
-    """
-
-    multiple: int = 1
-    longest: int = 0
-
-    def __call__(self, length: int) -> int:
-        return max(length, min(-(-length // self.multiple) * self.multiple, self.longest))
+def padded_length(length: int, multiple: int, longest: int) -> int:
+    """The next multiple of `multiple`, but not beyond `longest`, as the model may not take more."""
+    return max(length, min(-(-length // multiple) * multiple, longest))
 
 
 def lengthen(batch: Batch, length: int, pad_id: int) -> Batch:

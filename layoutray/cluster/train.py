@@ -67,7 +67,6 @@ def train(
     """Train a job on the connected cluster; the checkpoint is then in its folder.
 
     Args:
-        checked: the job, which `training.inputs.check` accepted.
         reporters: called on rank 0; must be picklable: a module's function or a `partial` of one.
         watching: receives the reports of rank 0 in this process, with a short delay.
 
@@ -81,34 +80,29 @@ def train(
     job = checked.job
     check_share(job.recipe.train.batch_size, job.recipe.train.micro_batch_size, workers.count)
     logging.getLogger("ray.train").setLevel(logging.WARNING)
+    num_gpus = gpus.of_each(workers.count, workers.gpus)
     with relayed({"": watching}) as relay:
         config = {"job": job, "threads": workers.num_threads, "reporters": reporters, "relay": relay("")}
-        progress = _fit(job, workers, config)
+        trainer = TorchTrainer(
+            _work,
+            train_loop_config=config,
+            torch_config=TorchConfig(backend="nccl" if num_gpus else "gloo"),
+            scaling_config=ScalingConfig(
+                num_workers=(workers.least, workers.count) if workers.least else workers.count,
+                use_gpu=num_gpus > 0,
+                resources_per_worker={"CPU": workers.cpus} | ({"GPU": num_gpus} if num_gpus else {}),
+                # GPUs communicate fastest within a machine; CPU workers on one machine compete for its cores.
+                placement_strategy="PACK" if num_gpus else "SPREAD",
+            ),
+            run_config=RunConfig(
+                name=_STATES,
+                storage_path=sources.absolute(str(job.out)),
+                failure_config=FailureConfig(max_failures=workers.max_failures),
+                checkpoint_config=ray.train.CheckpointConfig(num_to_keep=2),
+            ),
+        )
+        result = trainer.fit()
     sources.remove_folder(sources.join(job.out, _STATES))
-    return progress
-
-
-def _fit(job: Job, workers: Workers, config: dict[str, Any]) -> dict[str, Any]:
-    num_gpus = gpus.of_each(workers.count, workers.gpus)
-    trainer = TorchTrainer(
-        _work,
-        train_loop_config=config,
-        torch_config=TorchConfig(backend="nccl" if num_gpus else "gloo"),
-        scaling_config=ScalingConfig(
-            num_workers=(workers.least, workers.count) if workers.least else workers.count,
-            use_gpu=num_gpus > 0,
-            resources_per_worker={"CPU": workers.cpus} | ({"GPU": num_gpus} if num_gpus else {}),
-            # GPUs communicate fastest within a machine; CPU workers on one machine compete for its cores.
-            placement_strategy="PACK" if num_gpus else "SPREAD",
-        ),
-        run_config=RunConfig(
-            name=_STATES,
-            storage_path=sources.absolute(str(job.out)),
-            failure_config=FailureConfig(max_failures=workers.max_failures),
-            checkpoint_config=ray.train.CheckpointConfig(num_to_keep=2),
-        ),
-    )
-    result = trainer.fit()
     return dict(result.return_value or {})
 
 

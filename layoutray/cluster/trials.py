@@ -18,11 +18,7 @@ from layoutray.errors import InputError
 
 @dataclass(frozen=True, kw_only=True)
 class Share(TrainingResources):
-    """The resources that trials may use.
-
-    Attributes:
-        at_once: number of concurrent trials; 0 is as many as the cores allow, or all if nodes may join the cluster.
-    """
+    """The resources that trials may use. `at_once` 0 is as many as the cores allow, or all if nodes may join."""
 
     at_once: int = 0
     cpus: float = 1
@@ -82,7 +78,11 @@ def run_each(
                 running[trial.remote(work, name, share.num_threads)] = name
             (done,), _ = ray.wait([*running])
             name = running.pop(done)
-            results[name] = _ended(done)
+            try:
+                results[name] = Ended(seconds=ray.get(done))
+            except RayError as error:
+                cause = error.cause if isinstance(error, RayTaskError) else error
+                results[name] = Ended(error=f"{type(cause).__name__}: {cause}".partition("\n")[0], trace=str(error))
             ended(name)
     finally:
         for reference in running:  # this process was interrupted
@@ -95,11 +95,3 @@ def _trial(work: Callable[[str, torch.device], None], name: str, threads: int) -
     started = time.monotonic()
     work(name, gpus.assigned_device())
     return time.monotonic() - started
-
-
-def _ended(reference: Any) -> Ended:
-    try:
-        return Ended(seconds=ray.get(reference))
-    except RayError as error:
-        cause = error.cause if isinstance(error, RayTaskError) else error
-        return Ended(error=f"{type(cause).__name__}: {cause}".partition("\n")[0], trace=str(error))

@@ -6,7 +6,7 @@ many see the same numbers.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -14,12 +14,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from layoutray.batching.augmentation import Augmentation
+from layoutray.batching.augmentation import jitter, mask_words
 from layoutray.batching.collate import IGNORED, collate
 from layoutray.batching.examples import Example, ExampleSet
-from layoutray.batching.padding import PaddedLength, lengthen, pack
+from layoutray.batching.padding import lengthen, pack, padded_length
 from layoutray.errors import InputError
 from layoutray.recipe.recipes import Recipe
+from layoutray.recipe.train_section import TrainRecipe
 from layoutray.tasks import Corruption
 from layoutray.tensors import Batch
 from layoutray.tokenizer import Tokenizer
@@ -40,39 +41,6 @@ class MicroBatch:
     examples: tuple[Example, ...]
     seed: int
     work: Work
-
-
-def unpacked(batch: Batch) -> Batch:
-    """The batch itself, which has no packing."""
-    return batch
-
-
-@dataclass(frozen=True, kw_only=True)
-class BatchPlan:
-    """How examples are grouped, shuffled and augmented.
-
-    Attributes:
-        batch_size: examples per step, over all workers.
-        micro_batch_size: largest number of examples of a forward pass; divides `batch_size`.
-        seed: of the shuffle, masking and dropout.
-        augmentation: of training windows.
-        shuffle_window: see `Shuffle`.
-        evaluated: largest number of examples of an evaluation; 0 takes all.
-        micro_batch_tokens: largest number of tokens of a forward pass, padding included; a longer window is alone. 0 is
-            no limit.
-        pack: adds packing indices to a batch; by default, none.
-        padded_length: to which windows of a length are padded; by default, that length.
-    """
-
-    batch_size: int
-    micro_batch_size: int
-    seed: int
-    augmentation: Augmentation = field(default_factory=Augmentation)
-    shuffle_window: int = 1 << 20
-    evaluated: int = 0
-    micro_batch_tokens: int = 0
-    pack: Callable[[Batch], Batch] = unpacked
-    padded_length: PaddedLength = field(default_factory=PaddedLength)
 
 
 Rows = NDArray[np.integer[Any]]
@@ -131,19 +99,27 @@ class Shuffle:
         return rows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Feed:
     """Batches of a set of examples. Raises InputError if the set is empty.
 
     Attributes:
         corruption: of each batch, by the task (masking).
-        pad_id: id of the padding token.
+        pad_id, mask_id: tokens of padding and of masked words.
+        settings: how examples are grouped, shuffled and augmented.
+        seed: of the shuffle, masking and dropout.
+        max_length: no window is padded beyond this length.
+        evaluated: largest number of examples of an evaluation; 0 takes all.
     """
 
     examples: ExampleSet
     corruption: Corruption
     pad_id: int
-    plan: BatchPlan
+    mask_id: int
+    settings: TrainRecipe
+    seed: int
+    max_length: int
+    evaluated: int = 0
 
     def __post_init__(self) -> None:
         if len(self.examples) == 0:
@@ -157,11 +133,11 @@ class Feed:
         Raises:
             InputError: if the step has fewer micro-batches than `size` workers.
         """
-        batch_size = self.plan.batch_size
-        check_share(batch_size, self.plan.micro_batch_size, size)
+        batch_size = self.settings.batch_size
+        check_share(batch_size, self.settings.micro_batch_size, size)
         chunks = self._cut(self._shuffle.rows(step * batch_size, (step + 1) * batch_size))
         return [
-            self._micro_batch(chunks[part], (self.plan.seed, 1, step, part), self.plan.augmentation)
+            self._micro_batch(chunks[part], (self.seed, 1, step, part), self._augmented)
             for part in range(rank, len(chunks), size)
         ]
 
@@ -170,10 +146,13 @@ class Feed:
 
         Examples and masks are the same every time. A thread prepares the next micro-batches.
         """
-        chunks = self._cut(self._evaluated_rows())
+        size_of_all, rows = len(self.examples), np.arange(len(self.examples))
+        if 0 < self.evaluated < size_of_all:
+            rows = np.sort(np.random.default_rng((self.seed, 3)).choice(size_of_all, self.evaluated, replace=False))
+        chunks = self._cut(rows)
 
         def make(part: int) -> MicroBatch:
-            return self._micro_batch(chunks[part], (self.plan.seed, 2, part), Augmentation())
+            return self._micro_batch(chunks[part], (self.seed, 2, part), lambda batch, _: batch)
 
         return prefetched(make, range(rank, len(chunks), size))
 
@@ -182,35 +161,40 @@ class Feed:
         lengths = self.examples.lengths[rows]
         order = np.argsort(lengths, kind="stable")
         rows, lengths = rows[order], lengths[order]
-        starts = [0]
-        for number, length in enumerate(map(self.plan.padded_length, lengths.tolist())):
+        starts, most_tokens = [0], self.settings.micro_batch_tokens
+        for number, length in enumerate(map(self._padded_length, lengths.tolist())):
             size = number + 1 - starts[-1]  # of the micro-batch, with this window, which is its longest
-            over = self.plan.micro_batch_tokens and size > 1 and size * length > self.plan.micro_batch_tokens
-            if size > self.plan.micro_batch_size or over:
+            over = most_tokens and size > 1 and size * length > most_tokens
+            if size > self.settings.micro_batch_size or over:
                 starts.append(number)
         return np.split(rows, starts[1:])
 
     @cached_property
     def _shuffle(self) -> Shuffle:
-        return Shuffle(self.plan.seed, self.examples.starts, self.plan.shuffle_window)
+        return Shuffle(self.seed, self.examples.starts, self.settings.shuffle_window)
 
-    def _evaluated_rows(self) -> Rows:
-        size, limit = len(self.examples), self.plan.evaluated
-        if not 0 < limit < size:
-            return np.arange(size)
-        return np.sort(np.random.default_rng((self.plan.seed, 3)).choice(size, limit, replace=False))
+    def _padded_length(self, length: int) -> int:
+        return padded_length(length, self.settings.pad_to_multiple_of, self.max_length)
 
-    def _micro_batch(self, rows: Rows, key: tuple[int, ...], augmentation: Augmentation) -> MicroBatch:
+    def _augmented(self, batch: Batch, generator: torch.Generator) -> Batch:
+        if self.settings.box_jitter:
+            batch = jitter(batch, self.settings.box_jitter, generator)
+        if self.settings.word_masking:
+            batch = mask_words(batch, self.settings.word_masking, self.mask_id, generator)
+        return batch
+
+    def _micro_batch(
+        self, rows: Rows, key: tuple[int, ...], augment: Callable[[Batch, torch.Generator], Batch]
+    ) -> MicroBatch:
         masking, dropout = (
             int(number) for number in np.random.SeedSequence(key).generate_state(2, np.uint64) >> np.uint64(1)
         )
         examples = tuple(self.examples.take(rows))
         generator = torch.Generator().manual_seed(masking)
-        batch = self.corruption(collate(examples, self.pad_id), generator)
-        batch = augmentation(batch, generator)
+        batch = augment(self.corruption(collate(examples, self.pad_id), generator), generator)
         # Last, because masking draws a random number for each token of a batch.
-        length = self.plan.padded_length(batch.input_ids.shape[1])
-        batch = self.plan.pack(lengthen(batch, length, self.pad_id))
+        batch = lengthen(batch, self._padded_length(batch.input_ids.shape[1]), self.pad_id)
+        batch = pack(batch) if self.settings.windows == "packed" else batch
         targets = 0 if batch.labels is None else int((batch.labels != IGNORED).sum())
         lengths = [len(example.input_ids) for example in examples]
         work = Work(int(batch.mask.sum()), targets, sum(length**2 for length in lengths))
@@ -218,21 +202,17 @@ class Feed:
 
 
 def recipe_feed(recipe: Recipe, tokenizer: Tokenizer, examples: ExampleSet, *, evaluated: int = 0) -> Feed:
-    """The batches of `examples` by the settings of `recipe`; for `evaluated`, see `BatchPlan`."""
-    corruption = recipe.task.corruption(tokenizer)
-    settings = recipe.train
-    plan = BatchPlan(
-        batch_size=settings.batch_size,
-        micro_batch_size=settings.micro_batch_size,
+    """The batches of `examples` by the settings of `recipe`."""
+    return Feed(
+        examples=examples,
+        corruption=recipe.task.corruption(tokenizer),
+        pad_id=tokenizer.pad_id,
+        mask_id=tokenizer.mask_id,
+        settings=recipe.train,
         seed=recipe.seed,
-        augmentation=Augmentation(settings.box_jitter, settings.word_masking, tokenizer.mask_id),
-        shuffle_window=settings.shuffle_window,
+        max_length=recipe.max_length,
         evaluated=evaluated,
-        micro_batch_tokens=settings.micro_batch_tokens,
-        pack=pack if settings.windows == "packed" else unpacked,
-        padded_length=PaddedLength(settings.pad_to_multiple_of, recipe.max_length),
     )
-    return Feed(examples, corruption, tokenizer.pad_id, plan)
 
 
 def check_share(batch_size: int, micro_batch_size: int, workers: int) -> int:

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from layoutray import checkpoint
 from layoutray.batching.examples import ExampleSet, TableBlocks
 from layoutray.errors import InputError
-from layoutray.recipe.train_section import TrainRecipe
 from layoutray.store import example_files, sources
 from layoutray.store.card import Card
 from layoutray.store.example_files import ExampleFiles
@@ -29,7 +28,6 @@ class CheckedJob:
     """A job whose examples, recipe and starting checkpoints fit together. Holds no weights: a driver can keep it.
 
     Attributes:
-        card: of the examples.
         fresh: names of the encoder's tensors that the starting checkpoints leave randomly initialised; empty without
             such checkpoints.
     """
@@ -63,10 +61,24 @@ class TrainingInputs:
 
     @cached_property
     def train(self) -> ExampleSet:
-        settings = self.job.recipe.train
-        if settings.documents or settings.fold:
-            return _open_documents(self.job.examples, settings, self.job.recipe.seed)
-        return open_split(self.job.examples, "train")
+        """Those of the documents that `train.documents` and `train.fold` choose are in memory.
+
+        Documents are taken by the hash of their ids, so that those of a smaller number are among them.
+        """
+        folder, settings = self.job.examples, self.job.recipe.train
+        if not (settings.documents or settings.fold):
+            return open_split(folder, "train")
+        every = _training_examples(folder)
+        ids = set(every.column("doc_id").to_pylist())
+        if settings.fold:
+            ids -= fold(ids, settings.fold, settings.folds)
+        if settings.documents > len(ids):
+            raise InputError(
+                f"train.documents is {settings.documents}, and {folder} has {len(ids)} training documents; "
+                f"give a number up to {len(ids)}, or 0 for all"
+            )
+        chosen = _ranked(ids, f"train {self.job.recipe.seed}")[: settings.documents or None]
+        return ExampleSet(TableBlocks(every.filter(pc.field("doc_id").isin(pa.array(chosen, pa.string())))))
 
     @cached_property
     def dev(self) -> ExampleSet:
@@ -95,8 +107,17 @@ def prepare(job: Job, workers: int) -> TrainingInputs:
     Raises:
         InputError: if data, recipe, starting checkpoints or `workers` do not fit together.
     """
-    card = _fitting_card(job)
-    settings = job.recipe.train
+    card, recipe, settings = Card.read(job.examples), job.recipe, job.recipe.train
+    if card.task != recipe.task.name:
+        raise InputError(
+            f"{job.examples} was encoded for task {card.task}, the recipe trains {recipe.task.name}; "
+            "encode again or use the other recipe"
+        )
+    if card.max_length > recipe.max_length:
+        raise InputError(
+            f"{job.examples} has windows of up to {card.max_length} tokens, the recipe allows {recipe.max_length}; "
+            f"encode again with max_length={recipe.max_length}, or train with {card.max_length}"
+        )
     if settings.new_parts_factor != 1 and not job.init:
         raise InputError(
             f"train.new_parts_factor is {settings.new_parts_factor}, but without --init all parameters are new; start "
@@ -109,8 +130,8 @@ def prepare(job: Job, workers: int) -> TrainingInputs:
         )
     check_share(settings.batch_size, settings.micro_batch_size, workers)
     tokenizer = checkpoint.read_vocabulary(job.examples)
-    model = checkpoint.build_model(job.recipe, tokenizer, card.labels)
-    fresh = start_model(model, job.recipe, tokenizer, job.init, job.fetch, card.labels)
+    model = checkpoint.build_model(recipe, tokenizer, card.labels)
+    fresh = start_model(model, recipe, tokenizer, job.init, job.fetch, card.labels)
     return TrainingInputs(CheckedJob(job, card, fresh), tokenizer, model)
 
 
@@ -130,30 +151,8 @@ def training_documents(folder: str) -> list[str]:
 
 
 def fold(doc_ids: Iterable[str], number: int, folds: int) -> frozenset[str]:
-    """The documents of one of `folds` parts, whose sizes differ by one at most; they follow from the ids alone.
-
-    Args:
-        number: of the part, from 1 on.
-    """
+    """The documents of part `number` (from 1) of `folds`, whose sizes differ by one at most, by their ids alone."""
     return frozenset(_ranked(doc_ids, "fold")[number - 1 :: folds])
-
-
-def _open_documents(folder: str, settings: TrainRecipe, seed: int) -> ExampleSet:
-    """The training examples of the documents that `documents` and `fold` of `settings` choose, in memory.
-
-    Documents are taken by the hash of their ids, so that those of a smaller number are among them.
-    """
-    every = _training_examples(folder)
-    ids = set(every.column("doc_id").to_pylist())
-    if settings.fold:
-        ids -= fold(ids, settings.fold, settings.folds)
-    if settings.documents > len(ids):
-        raise InputError(
-            f"train.documents is {settings.documents}, and {folder} has {len(ids)} training documents; "
-            f"give a number up to {len(ids)}, or 0 for all"
-        )
-    chosen = _ranked(ids, f"train {seed}")[: settings.documents or None]
-    return ExampleSet(TableBlocks(every.filter(pc.field("doc_id").isin(pa.array(chosen, pa.string())))))
 
 
 def _ranked(doc_ids: Iterable[str], purpose: str) -> list[str]:
@@ -163,18 +162,3 @@ def _ranked(doc_ids: Iterable[str], purpose: str) -> list[str]:
 
 def _training_examples(folder: str) -> pa.Table:
     return example_files.read_table(sources.join(folder, "train"))
-
-
-def _fitting_card(job: Job) -> Card:
-    card, recipe = Card.read(job.examples), job.recipe
-    if card.task != recipe.task.name:
-        raise InputError(
-            f"{job.examples} was encoded for task {card.task}, the recipe trains {recipe.task.name}; "
-            "encode again or use the other recipe"
-        )
-    if card.max_length > recipe.max_length:
-        raise InputError(
-            f"{job.examples} has windows of up to {card.max_length} tokens, the recipe allows {recipe.max_length}; "
-            f"encode again with max_length={recipe.max_length}, or train with {card.max_length}"
-        )
-    return card

@@ -15,12 +15,14 @@ from layoutray.errors import InputError
 
 
 def compile_layers(model: nn.Module, device: torch.device) -> None:
-    """Compile each layer for windows of any length. Equal layers share the result, so that one of them takes time.
-
-    Raises:
-        InputError: if this machine has no compiler for the code that PyTorch writes for `device`.
-    """
-    _check_compiler(device)
+    """Compile each layer for windows of any length; equal ones share it. Raises InputError without a compiler."""
+    language, variable, usual = ("C", "CC", "gcc") if device.type == "cuda" else ("C++", "CXX", "g++")
+    name = os.environ.get(variable, usual)
+    if shutil.which(name) is None:
+        raise InputError(
+            f"train.compile is true, which needs a {language} compiler, and {name!r} was not found; install it, name "
+            f"another in the environment variable {variable}, or train with train.compile=false"
+        )
     for layer in _layers(model):
         layer.forward = torch.compile(layer.forward, dynamic=True)
 
@@ -34,14 +36,3 @@ def checkpoint_activations(model: nn.Module) -> None:
 def _layers(model: nn.Module) -> list[nn.Module]:
     """The layers of encoder and decoder: the members of all lists of modules."""
     return [layer for part in model.modules() if isinstance(part, nn.ModuleList) for layer in part]
-
-
-def _check_compiler(device: torch.device) -> None:
-    """Raise InputError if there is no C++ compiler, which a CPU's code needs, or no C compiler, which a GPU's needs."""
-    language, variable, usual = ("C", "CC", "gcc") if device.type == "cuda" else ("C++", "CXX", "g++")
-    name = os.environ.get(variable, usual)
-    if shutil.which(name) is None:
-        raise InputError(
-            f"train.compile is true, which needs a {language} compiler, and {name!r} was not found; install it, name "
-            f"another in the environment variable {variable}, or train with train.compile=false"
-        )

@@ -38,13 +38,7 @@ KeepBest = Callable[[TaskModel, Mapping[str, float], float], None]
 
 
 class Steps(NamedTuple):
-    """Some training steps.
-
-    Attributes:
-        losses: mean loss of each step's targets.
-        norms: norm of each step's gradient, before clipping.
-        work: of all steps and all workers.
-    """
+    """Some training steps: mean loss and norm of the gradient before clipping of each, and the work of all workers."""
 
     losses: Sequence[float]
     norms: Sequence[float]
@@ -187,18 +181,19 @@ class Loop:
                 break
         steps = self._tally.take()
         seconds = time.perf_counter() - started
-        self._check_steps(steps)
-        loss = math.fsum(steps.losses) / len(steps.losses)
-        rate = float(self._optimizer.param_groups[0]["lr"])
-        values = {"loss": loss, "grad_norm": max(steps.norms), "learning_rate": rate}
-        self._report(values | self._speed(steps.work, seconds))
-
-    def _check_steps(self, steps: Steps) -> None:
-        """Raise TrainingError if loss or gradient of one of the last steps is not finite; it has changed no weight."""
         pairs = [*zip(steps.losses, steps.norms, strict=True)]
         for step, (loss, norm) in enumerate(pairs, self.progress.step + 1 - len(pairs)):
-            if not (math.isfinite(loss) and math.isfinite(norm)):
+            if not (math.isfinite(loss) and math.isfinite(norm)):  # such a step has changed no weight
                 raise self._error(f"the loss of step {step} is {loss:.6g}, the norm of its gradient {norm:.6g}")
+        values = {
+            "loss": math.fsum(steps.losses) / len(steps.losses),
+            "grad_norm": max(steps.norms),
+            "learning_rate": float(self._optimizer.param_groups[0]["lr"]),
+            "tokens_per_second": steps.work.tokens / seconds,  # of all workers
+        }
+        if self._peak:
+            values["mfu"] = self._flops(steps.work) / seconds / (self._peak * self.world.size)
+        self._report(values)
 
     def _check_tensors(self, what: str, tensors: Callable[[], Mapping[str, Tensor]]) -> None:
         """Raise TrainingError on every worker if a tensor of rank 0 is not finite, before it is written."""
@@ -211,11 +206,6 @@ class Loop:
             return TrainingError(f"{found}; no state was saved before; {_DIVERGED}")
         kept = f"the state of step {self._kept.step} is kept, and the same command continues from it"
         return TrainingError(f"{found}; {kept}; if it fails again, {_DIVERGED}")
-
-    def _speed(self, work: Work, seconds: float) -> dict[str, float]:
-        """`tokens_per_second` of all workers, and `mfu` if the peak of their devices is known."""
-        mfu = {"mfu": self._flops(work) / seconds / (self._peak * self.world.size)} if self._peak else {}
-        return {"tokens_per_second": work.tokens / seconds} | mfu
 
     def _step(self, parts: Sequence[MicroBatch]) -> None:
         """One step of the optimiser. Its loss and the norm of its gradient stay on the device."""
@@ -236,15 +226,12 @@ class Loop:
             if isinstance(self._wrapped, DistributedDataParallel) and number < len(parts) - 1:
                 synchronisation = self._wrapped.no_sync()
             with synchronisation:
-                loss = self._forward(part)
+                torch.manual_seed(part.seed)
+                with torch.autocast(self.world.device.type, torch.bfloat16, enabled=self._in_bf16):
+                    loss = self._wrapped(part.batch.to(self.world.device))
                 (loss * scale).backward()
             total += loss.detach()
         self._tally.add(total, clip_and_step(self.model, self._optimizer, self.settings.clip), work)
-
-    def _forward(self, part: MicroBatch) -> torch.Tensor:
-        torch.manual_seed(part.seed)
-        with torch.autocast(self.world.device.type, torch.bfloat16, enabled=self._in_bf16):
-            return self._wrapped(part.batch.to(self.world.device))
 
     def _evaluate_if_due(self, keep_best: KeepBest) -> None:
         step = self.progress.step

@@ -27,7 +27,6 @@ class TrainingProgress:
     Attributes:
         step: optimiser steps done.
         best: value of the objective at the best evaluation; None before the first.
-        best_step: its step.
         worse: evaluations since the best one.
         evaluated: step of the last evaluation.
     """
@@ -77,11 +76,7 @@ def copy(source: str | Path, target: str | Path) -> None:
 
 
 def load(folder: Path, model: TaskModel, optimizer: torch.optim.Optimizer) -> TrainingProgress:
-    """Load the state of `folder` into `model` and `optimizer`.
-
-    Raises:
-        CheckpointError: if it does not fit, or is not finite.
-    """
+    """Load the state of `folder`. Raises CheckpointError if it does not fit, or is not finite."""
     progress = _progress(folder)
     model_file, optimizer_file = (folder / name for name in _names(progress))
     checkpoint.load_weights(model, model_file)

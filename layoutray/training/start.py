@@ -11,7 +11,7 @@ from layoutray.architectures import Parent
 from layoutray.checkpoint import Checkpoint, Fetch
 from layoutray.document.tags import OUTSIDE, are_entity_tags, kind_of
 from layoutray.errors import CheckpointError
-from layoutray.nn.decoder import Decoder, DecoderConfig
+from layoutray.nn.decoder import Decoder
 from layoutray.recipe.recipes import Recipe
 from layoutray.tasks import HasDecoder, ReadsNames, TaskModel, fields_of
 from layoutray.tasks.fields_by_name import PARTS, NamesHead
@@ -60,7 +60,12 @@ def start_model(
         giver |= dict.fromkeys(tensors, start)
         model.encoder.load_state_dict(tensors, strict=False)
         if isinstance(recipe.task, HasDecoder) and isinstance(source.recipe.task, HasDecoder):
-            _check_decoder(start, source.recipe.task.writing.decoder, recipe.task.writing.decoder)
+            given, wanted = source.recipe.task.writing.decoder, recipe.task.writing.decoder
+            for name in ("layers", "heads", "feed_forward", "positions", "copying"):
+                theirs, ours = getattr(given, name), getattr(wanted, name)
+                if theirs != ours:
+                    key = f"task.writing.decoder.{name}"
+                    raise CheckpointError(f"{start} has {key} {theirs!r}, the recipe has {ours!r}; they must agree")
             _decoder(model).load_state_dict(_decoder(source.model).state_dict())
         _copy_outputs(source, model, recipe, labels)
     return tuple(sorted({name for name, _ in model.encoder.named_parameters()} - giver.keys())) if init else ()
@@ -149,14 +154,6 @@ def _outputs(source: Checkpoint, recipe: Recipe, labels: Sequence[str]) -> tuple
 
 def _decoder(model: TaskModel) -> Decoder:
     return cast(TextGenerationHead, model.head).decoder
-
-
-def _check_decoder(start: str, source: DecoderConfig, recipe: DecoderConfig) -> None:
-    for name in ("layers", "heads", "feed_forward", "positions", "copying"):
-        theirs, ours = getattr(source, name), getattr(recipe, name)
-        if theirs != ours:
-            key = f"task.writing.decoder.{name}"
-            raise CheckpointError(f"{start} has {key} {theirs!r}, the recipe has {ours!r}; they must agree")
 
 
 def _parent(start: str, source: Checkpoint, recipe: Recipe) -> Parent:

@@ -7,7 +7,7 @@ import torch
 
 from layoutray import checkpoint, registry
 from layoutray.batching.collate import IGNORED
-from layoutray.batching.padding import PaddedLength, lengthen, pack
+from layoutray.batching.padding import lengthen, pack, padded_length
 from layoutray.recipe.recipes import Recipe, from_dict
 from layoutray.tasks.model import TaskModel
 from layoutray.tensors import Batch
@@ -65,5 +65,5 @@ def test_padding_is_padding() -> None:
 
 @pytest.mark.parametrize(("length", "padded"), [(1, 64), (64, 64), (65, 100), (100, 100), (120, 120)])
 def test_lengths_are_multiples_up_to_the_longest(length: int, padded: int) -> None:
-    assert PaddedLength(64, 100)(length) == padded
-    assert PaddedLength()(length) == length
+    assert padded_length(length, 64, 100) == padded
+    assert padded_length(length, 1, 100) == length

@@ -4,21 +4,21 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
+from typing import Any
 
 import pytest
 import torch
 
 from layoutray import tasks
-from layoutray.batching.augmentation import Augmentation
 from layoutray.batching.examples import ExampleSet, TableBlocks
-from layoutray.batching.padding import PaddedLength
 from layoutray.document import Page
 from layoutray.errors import InputError
 from layoutray.prepare.encode import Encoder
+from layoutray.recipe.train_section import TrainRecipe
 from layoutray.store import codec
 from layoutray.store.schema import EXAMPLES
 from layoutray.tasks import TagsWords
-from layoutray.training.feed import BatchPlan, Feed, MicroBatch
+from layoutray.training.feed import Feed, MicroBatch
 from tests.jobs import pages, vocabulary
 
 VOCABULARY = vocabulary()
@@ -35,11 +35,18 @@ def feed(
     table, _ = encoder(codec.pages_table(made, [page.source for page in made]))
     corruption = chosen.corruption(VOCABULARY)
     return Feed(
-        ExampleSet(TableBlocks(table)),
-        corruption,
-        VOCABULARY.pad_id,
-        BatchPlan(batch_size=batch_size, micro_batch_size=micro_batch_size, seed=seed),
+        examples=ExampleSet(TableBlocks(table)),
+        corruption=corruption,
+        pad_id=VOCABULARY.pad_id,
+        mask_id=3,
+        settings=TrainRecipe(steps=1, batch_size=batch_size, micro_batch_size=micro_batch_size),
+        seed=seed,
+        max_length=40,
     )
+
+
+def with_settings(plain: Feed, **settings: Any) -> Feed:
+    return dataclasses.replace(plain, settings=dataclasses.replace(plain.settings, **settings))
 
 
 def same(one: MicroBatch, other: MicroBatch) -> bool:
@@ -106,13 +113,9 @@ def test_windows_of_a_step_are_padded_beside_others_of_their_length() -> None:
         )
 
 
-def augmented(plain: Feed, augmentation: Augmentation) -> Feed:
-    return dataclasses.replace(plain, plan=dataclasses.replace(plain.plan, augmentation=augmentation))
-
-
 def test_boxes_are_jittered_in_training_only_and_the_same_way_for_any_number_of_workers() -> None:
     plain = feed()
-    moved = augmented(plain, Augmentation(box_jitter=0.05))
+    moved = with_settings(plain, box_jitter=0.05)
     one, other = plain.training(0, 0, 1)[1], moved.training(0, 0, 1)[1]
     assert torch.equal(one.batch.input_ids, other.batch.input_ids)
     assert not torch.equal(one.batch.boxes, other.batch.boxes)
@@ -122,7 +125,7 @@ def test_boxes_are_jittered_in_training_only_and_the_same_way_for_any_number_of_
 
 def test_words_are_masked_in_training_only_and_the_same_way_for_any_number_of_workers() -> None:
     plain = feed()
-    masked = augmented(plain, Augmentation(word_masking=0.3, mask_id=3))
+    masked = with_settings(plain, word_masking=0.3)
     one, other = plain.training(0, 0, 1)[1], masked.training(0, 0, 1)[1]
     assert torch.equal(one.batch.boxes, other.batch.boxes)
     assert not torch.equal(one.batch.input_ids, other.batch.input_ids)
@@ -151,7 +154,7 @@ def test_a_budget_of_tokens_makes_micro_batches_smaller_where_windows_are_long()
     made = [dataclasses.replace(page, words=page.words[: number + 1]) for number, page in enumerate(pages(13))]
     plain = feed(batch_size=12, micro_batch_size=6, made=made)
     budget = 40
-    limited = dataclasses.replace(plain, plan=dataclasses.replace(plain.plan, micro_batch_tokens=budget))
+    limited = with_settings(plain, micro_batch_tokens=budget)
     for step in (0, 3):
         parts = limited.training(step, 0, 1)
         assert all(len(part.examples) == 1 or part.batch.mask.numel() <= budget for part in parts)
@@ -169,8 +172,7 @@ def test_a_budget_of_tokens_makes_micro_batches_smaller_where_windows_are_long()
 def test_lengths_are_multiples_and_count_for_the_budget_of_tokens() -> None:
     made = [dataclasses.replace(page, words=page.words[: number + 1]) for number, page in enumerate(pages(13))]
     plain = feed(batch_size=12, micro_batch_size=6, made=made)
-    plan = dataclasses.replace(plain.plan, micro_batch_tokens=96, padded_length=PaddedLength(16, 40))
-    parts = dataclasses.replace(plain, plan=plan).training(0, 0, 1)
+    parts = with_settings(plain, micro_batch_tokens=96, pad_to_multiple_of=16).training(0, 0, 1)
     assert {part.batch.mask.shape[1] for part in parts} <= {16, 32, 40}
     assert all(part.batch.mask.numel() <= 96 for part in parts)
     seen = [[example.doc_id for part in one for example in part.examples] for one in (parts, plain.training(0, 0, 1))]
@@ -180,9 +182,4 @@ def test_lengths_are_multiples_and_count_for_the_budget_of_tokens() -> None:
 def test_an_empty_set_is_refused() -> None:
     one = feed()
     with pytest.raises(InputError, match="no examples to feed"):
-        Feed(
-            ExampleSet(TableBlocks(EXAMPLES.empty_table())),
-            one.corruption,
-            0,
-            BatchPlan(batch_size=4, micro_batch_size=2, seed=1),
-        )
+        dataclasses.replace(one, examples=ExampleSet(TableBlocks(EXAMPLES.empty_table())))

@@ -127,15 +127,15 @@ def test_a_weight_that_is_not_finite_is_never_written(
     every: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = job(tmp_path, recipe("entities", steps=9, **{every: 3}))
-    check = Loop._check_steps
+    train = Loop._steps_to_report
 
-    def overflow(self: Loop, *steps: Any) -> None:
+    def overflow(self: Loop, batches: Any) -> None:
         """As an update that is too large: in the bias of the label whose scores become NaN."""
-        check(self, *steps)
+        train(self, batches)
         if self.progress.step == 6:
             self.model.encoder.register_buffer("unused", torch.tensor([math.inf]))
 
-    monkeypatch.setattr(Loop, "_check_steps", overflow)
+    monkeypatch.setattr(Loop, "_steps_to_report", overflow)
     monkeypatch.setattr(Loop, "_evaluate_if_due", better_each_time(Loop._evaluate_if_due))
     with pytest.raises(TrainingError, match=rf"the {what} of step 6 is not written: not finite are encoder\.unused"):
         run(one)
