@@ -23,7 +23,6 @@ from layoutray.serving import failures, submission
 from layoutray.serving.in_process import InProcess
 from layoutray.serving.limits import Limits
 from layoutray.serving.model import LoadedVersion, Loader, Version
-from layoutray.serving.router import Router
 from layoutray.serving.submission import UploadedFile, WordPages
 
 _REGISTERED = "registered_model_meta"
@@ -54,11 +53,11 @@ class DocumentModel:
 
     async def _answers(self, rows: Sequence[Mapping[Any, Any]]) -> list[dict[str, Any]]:
         with IsolatedRecogniser(self._recognition) as recogniser:  # one process, which the first file starts
-            answerer = Router(InProcess(self._version, recogniser), {})  # it knows no models to route to
+            answerer = InProcess(self._version, recogniser)
             return [await _answer(answerer, row) for row in rows]
 
 
-async def _answer(answerer: Router, row: Mapping[Any, Any]) -> dict[str, Any]:
+async def _answer(answerer: InProcess, row: Mapping[Any, Any]) -> dict[str, Any]:
     try:
         answered = await answerer.answer(_document(row), (await answerer.model()).asking(""))
         return answered.response.model_dump(mode="json", exclude_none=True)

@@ -12,11 +12,7 @@ _log = logging.getLogger(__name__)
 
 
 def of_each(processes: int, requested: float | None) -> float:
-    """GPUs of each process: `requested`, or if that is None, one if the connected cluster has one for each, else 0.
-
-    Args:
-        processes: number of processes of the job that use the model.
-    """
+    """GPUs of each of the processes of a job: `requested`, or for None 1 if the cluster has one for each, else 0."""
     if requested is not None:
         return requested
     available = int(ray.cluster_resources().get("GPU", 0))

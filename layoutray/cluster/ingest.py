@@ -120,7 +120,6 @@ def open_documents(
     """Open documents: only those that are new or have changed, in this process or in the workers.
 
     Args:
-        workers: number of worker processes for many documents; default: one for each core of the cluster.
         before: documents that need not be opened again if they have not changed. What is opened is added to them.
 
     Returns:
@@ -172,11 +171,7 @@ def run_plan(
     workers: int,
     progress: Callable[[Progress], None],
 ) -> int:
-    """Step 2: process the pages of `plan` that are not `done`, and reconcile `output` with the plan.
-
-    Returns:
-        The number of pages processed.
-    """
+    """Step 2: process the pages of `plan` that are not `done`, and reconcile `output`. Returns their number."""
     tasks = done.remaining_pages(plan)
     meter = IngestMeter()
     meter.dead([letter.reason for letter in plan.letters])

@@ -36,7 +36,12 @@ def mix(recipe: MixRecipe, folders: Sequence[str], out: str) -> tuple[Counts, Co
             sets, or another job owns `out`.
         SchemaError: if a folder is not a data set.
     """
-    data_sets = _by_name(recipe, folders)
+    data_sets = {sources.name(folder): DataSet(folder) for folder in folders}
+    if data_sets.keys() != recipe.shares.keys() or len(data_sets) != len(folders):
+        raise InputError(
+            f"the folders are named {', '.join(sorted(map(sources.name, folders)))}, "
+            f"the shares {', '.join(sorted(recipe.shares))}; give one folder of the same name for each share"
+        )
     ranks = {name: _ranks(data_set, recipe.seed) for name, data_set in data_sets.items()}
     available = {name: {split: len(by_split[split]) for split in SPLITS} for name, by_split in ranks.items()}
     _check_disjoint(data_sets)
@@ -61,16 +66,6 @@ def mix(recipe: MixRecipe, folders: Sequence[str], out: str) -> tuple[Counts, Co
         ray.data.from_items(missing).map(selected, num_cpus=0.5).materialize()
     mixed.write_mix_summary(json.dumps(inputs | {"pages": taken}, indent=2, sort_keys=True).encode())
     return taken, available
-
-
-def _by_name(recipe: MixRecipe, folders: Sequence[str]) -> dict[str, DataSet]:
-    data_sets = {sources.name(folder): DataSet(folder) for folder in folders}
-    if data_sets.keys() != recipe.shares.keys() or len(data_sets) != len(folders):
-        raise InputError(
-            f"the folders are named {', '.join(sorted(map(sources.name, folders)))}, "
-            f"the shares {', '.join(sorted(recipe.shares))}; give one folder of the same name for each share"
-        )
-    return data_sets
 
 
 def _ranks(data_set: DataSet, seed: int) -> dict[str, list[int]]:

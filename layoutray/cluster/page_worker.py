@@ -35,10 +35,7 @@ class DocumentOpener:
 
 
 class PageWorker:
-    """Processes a batch of page tasks and commits it.
-
-    Yields a few rows of reasons: one reason for each page, empty for a success.
-    """
+    """Processes a batch of page tasks and commits it. Yields the reason of each page, empty for a success."""
 
     def __init__(self, reader: str, words: str, recognition: Recognition, out: str) -> None:
         self._words = make_word_source(reader, words, recognition).__enter__()

@@ -15,12 +15,7 @@ _CPUS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """Replicas of a model.
-
-    Attributes:
-        gpus: GPUs of each replica; None is one if the cluster has one for each replica, else 0.
-        fetch: gives the folder of the model's checkpoint in the process that reads it.
-    """
+    """Replicas of a model; `fetch` gives its folder. `gpus` None is one if the cluster has one for each, else 0."""
 
     count: int = 1
     gpus: float | None = None

@@ -33,7 +33,6 @@ def map_records(
     Args:
         actor: class of the actors. It is called with a table of packed records and yields tables, or returns one.
         arguments: arguments of its constructor.
-        workers: number of actors.
         batch_size: largest number of records of one call.
         deadline: seconds that an actor may need for one record.
 

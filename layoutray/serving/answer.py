@@ -1,15 +1,15 @@
 """The response to a document, from what OCR and model have found on its pages."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from layoutray.document import Page
-from layoutray.document.answers import Entity, Problem, Record
+from layoutray.document.answers import Problem
 from layoutray.document.signals import Observed
 from layoutray.document.word_source import other_words, word_sources
 from layoutray.inference.generation import Text
-from layoutray.inference.selection import SelectedWord, Selection
+from layoutray.inference.selection import Selection
 from layoutray.serving import failures, schema
 from layoutray.serving.model import ModelDescription
 from layoutray.serving.outcome import Outcome
@@ -43,13 +43,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class DocumentAnswer:
-    """The answer to one document.
-
-    Attributes:
-        document: as it was sent.
-        response: without the words of its pages.
-        pages: those that were read, with their words.
-    """
+    """The answer to a document as it was sent: the response, without words, and the pages that were read, with them."""
 
     document: UploadedFile | WordPages
     response: schema.Response
@@ -80,16 +74,25 @@ def answered(
         ApiError: as `problems_of`.
     """
     problems, pages = problems_of(outcomes), pages_of(outcomes)
-    other = other_words(word_sources(pages), model.learnt)
+
+    def milliseconds(of_one: float) -> float:
+        return round(of_one * 1000, 1)
+
+    timings = schema.Timings(
+        ocr_ms=milliseconds(sum(outcome.ocr for outcome in outcomes)),
+        model_ms=milliseconds(sum(outcome.model for outcome in outcomes)),
+        queue_ms=milliseconds(sum(outcome.queue for outcome in outcomes)),
+        total_ms=milliseconds(seconds),
+    )
     shared: dict[str, Any] = {
         "model_id": model.model_id,
         "model_version": model.model_version,
         "status": "partial_success" if problems else "success",
         "doc_id": document.doc_id,
         "pages": [_page_response(page) for page in pages],
-        "errors": [schema.ProblemResponse(**asdict(problem)) for problem in problems],
-        "timings": _timings(outcomes, seconds),
-        "warnings": [schema.WarningResponse(**asdict(one)) for one in other] or None,
+        "errors": problems,
+        "timings": timings,
+        "warnings": other_words(word_sources(pages), model.learnt) or None,
     }
     text = written.text if written else None
     cut = text.tokens_read < text.tokens if text else None
@@ -98,22 +101,19 @@ def answered(
         summary = schema.SummaryResponse(
             text=written.text.text, tokens=written.text.tokens, tokens_read=written.text.tokens_read, cut=bool(cut)
         )
-        return DocumentAnswer(
-            document, schema.SummarizeResponse(summary=summary, explanation=explained, **shared), pages
-        )
+        response = schema.SummarizeResponse(summary=summary, explanation=explained, **shared)
+        return DocumentAnswer(document, response, pages)
     of_pages = with_columns(pages, [outcome.entities for outcome in outcomes if outcome.page], model.records)
     entities = [entity for on_page in of_pages for entity in on_page]
-    fields = written_fields(text.lines, pages, model.fields) if text else field_answers(entities, model.fields)
     records = find_records(pages, of_pages, model.records)
-    sums = record_sums(pages, records, model.records)
-    found = schema.DocumentResponse(
-        entities=list(map(_entity_response, entities)),
-        fields=[schema.FieldResponse.model_validate(field, from_attributes=True) for field in fields],
-        records=_record_responses(records),
-        sums=[schema.RecordSumResponse.model_validate(one, from_attributes=True) for one in sums],
-        cut=cut,
-    )
-    return DocumentAnswer(document, schema.ExtractResponse(document=found, **shared), pages)
+    found: dict[str, Any] = {
+        "entities": entities,
+        "fields": written_fields(text.lines, pages, model.fields) if text else field_answers(entities, model.fields),
+        "records": records,
+        "sums": record_sums(pages, records, model.records),
+        "cut": cut,
+    }
+    return DocumentAnswer(document, schema.ExtractResponse(document=schema.DocumentResponse(**found), **shared), pages)
 
 
 def observed(answered: DocumentAnswer, model: ModelDescription) -> Observed:
@@ -132,33 +132,34 @@ def answer_of_page(number: int, model: ModelDescription, outcome: Outcome) -> di
     None for a model that writes: it reads all pages together. Fields need all pages, too.
     """
     if outcome.problem:
-        return {"page_number": number, "error": schema.ProblemResponse(**asdict(outcome.problem)).model_dump()}
+        return {"page_number": number, "error": schema.ProblemResponse.model_validate(outcome.problem).model_dump()}
     if outcome.page is None or model.writes:
         return None
     of_page = with_columns([outcome.page], [outcome.entities], model.records)
-    entities = [_entity_response(entity) for entity in of_page[0]]
-    records = _record_responses(find_records([outcome.page], of_page, model.records))
-    return {
-        "page_number": number,
-        "entities": [entity.model_dump(exclude_none=True) for entity in entities],
-        "records": [record.model_dump(exclude_none=True) for record in records],
-    }
+    records = find_records([outcome.page], of_page, model.records)
+    found: dict[str, Any] = {"entities": of_page[0], "fields": [], "records": records}
+    shown = schema.DocumentResponse(**found).model_dump(exclude_none=True, include={"entities", "records"})
+    return {"page_number": number, **shown}
 
 
 def _explanation(selection: Selection, pages: Sequence[Page]) -> schema.ExplanationResponse:
     """The words of the selection, with their places on the pages."""
     positions = [(page, index) for page in pages for index in range(len(page.words))]
-    return schema.ExplanationResponse(
-        kept_states=selection.kept, words=[_selected_word(word, *positions[word.number]) for word in selection.words]
-    )
-
-
-def _entity_response(entity: Entity) -> schema.EntityResponse:
-    return schema.EntityResponse.model_validate(entity, from_attributes=True)
-
-
-def _record_responses(records: Iterable[Record]) -> list[schema.RecordResponse]:
-    return [schema.RecordResponse.model_validate(record, from_attributes=True) for record in records]
+    words: list[schema.SelectedWordResponse] = []
+    for selected in selection.words:
+        page, index = positions[selected.number]
+        word = page.words[index]
+        words.append(
+            schema.SelectedWordResponse(
+                content=word.text,
+                page_number=page.number,
+                word=index,
+                polygon=list(word.box.polygon(page.width, page.height)),
+                states=selected.states,
+                weight=selected.weight,
+            )
+        )
+    return schema.ExplanationResponse(kept_states=selection.kept, words=words)
 
 
 def _page_response(page: Page, *, words: bool = False) -> schema.PageResponse:
@@ -174,28 +175,4 @@ def _page_response(page: Page, *, words: bool = False) -> schema.PageResponse:
         height=page.height,
         num_words=len(page.words),
         words=shown if words else None,
-    )
-
-
-def _selected_word(selected: SelectedWord, page: Page, index: int) -> schema.SelectedWordResponse:
-    word = page.words[index]
-    return schema.SelectedWordResponse(
-        content=word.text,
-        page_number=page.number,
-        word=index,
-        polygon=list(word.box.polygon(page.width, page.height)),
-        states=selected.states,
-        weight=selected.weight,
-    )
-
-
-def _timings(outcomes: Sequence[Outcome], total: float) -> schema.Timings:
-    def milliseconds(seconds: float) -> float:
-        return round(seconds * 1000, 1)
-
-    return schema.Timings(
-        ocr_ms=milliseconds(sum(outcome.ocr for outcome in outcomes)),
-        model_ms=milliseconds(sum(outcome.model for outcome in outcomes)),
-        queue_ms=milliseconds(sum(outcome.queue for outcome in outcomes)),
-        total_ms=milliseconds(total),
     )

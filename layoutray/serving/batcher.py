@@ -4,8 +4,7 @@ import asyncio
 import contextvars
 import math
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from layoutray.serving.fair import FairQueue
 
@@ -18,7 +17,6 @@ class Batcher(Generic[Item, Result]):
 
     Args:
         run: gives the result of each item of a batch, in order. It is cancelled when nobody waits for one of them.
-        cost: of an item.
         most: items of a batch.
         most_cost: of a batch of several items.
         at_once: gives the number of batches that may run at the same time. Together they cost at most `most_cost` for
@@ -61,10 +59,15 @@ class Batcher(Generic[Item, Result]):
         self._running.discard(asyncio.current_task())  # at once: the next item needs another task
 
     async def _run_batch(self, batch: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
-        running = asyncio.create_task(self._batch([item for item, _ in batch]))  # noqa: RUF006  (is awaited below)
+        running = asyncio.ensure_future(self._run([item for item, _ in batch]))  # noqa: RUF006  (is awaited below)
         results = [result for _, result in batch]
+
+        def stop_without_callers(_: object) -> None:
+            if all(result.done() for result in results):
+                running.cancel()
+
         for result in results:
-            result.add_done_callback(partial(_stop_without_callers, running, results))
+            result.add_done_callback(stop_without_callers)
         await asyncio.wait([running])  # unlike `await running`, it does not cancel this task with the batch
         if running.cancelled():
             return
@@ -76,9 +79,6 @@ class Batcher(Generic[Item, Result]):
         for result, value in zip(results, running.result(), strict=True):
             if not result.done():
                 result.set_result(value)
-
-    async def _batch(self, items: Sequence[Item]) -> Sequence[Result]:
-        return await self._run(items)
 
     def _next(self) -> list[tuple[Item, asyncio.Future[Result]]]:
         batch: list[tuple[Item, asyncio.Future[Result]]] = []
@@ -93,8 +93,3 @@ class Batcher(Generic[Item, Result]):
         """Nothing for an item whose caller has gone."""
         item, result = waiting
         return 0.0 if result.done() else self._cost(item)
-
-
-def _stop_without_callers(running: asyncio.Task[Any], results: Sequence[asyncio.Future[Any]], _: object) -> None:
-    if all(result.done() for result in results):
-        running.cancel()

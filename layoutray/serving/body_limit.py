@@ -24,11 +24,7 @@ def most_bytes(scope: Scope, limits: Limits) -> int:
 
 
 class BodyLimit:
-    """ASGI middleware that answers 413 to a request whose body is larger than its path and type allow.
-
-    Args:
-        most: gives the bytes that the body of a request may have.
-    """
+    """ASGI middleware that answers 413 to a request whose body has more than the `most` bytes of its path and type."""
 
     def __init__(self, app: ASGIApp, most: Callable[[Scope], int]) -> None:
         self._app = app

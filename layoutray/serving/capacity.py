@@ -25,7 +25,6 @@ class Capacity:
     Attributes:
         readers, models: how many there are, or, if their number may change, how many run now, at least 1: while none
             runs, what waits is for the one that is being started.
-        batch_size: most pages of a model batch.
     """
 
     readers: int
@@ -41,11 +40,7 @@ class Capacity:
         return 2 * self.models
 
     async def follow(self, count: Callable[[], tuple[int, int]]) -> None:
-        """Keep the numbers of replicas up to date until cancelled.
-
-        Args:
-            count: gives the numbers of readers and model replicas that run.
-        """
+        """Keep up to date, until cancelled, how many readers and model replicas run, which `count` gives."""
         while True:
             try:
                 readers, models = await asyncio.to_thread(count)
@@ -56,11 +51,7 @@ class Capacity:
 
 
 class FairSlots:
-    """Places that owners of documents share, see `fair`. Their number may change. The time of a place is its cost.
-
-    Args:
-        number: gives the number of places now.
-    """
+    """As many places as `number` says now, which owners share, see `fair`. The time of a place is its cost."""
 
     def __init__(self, number: Callable[[], int]) -> None:
         self._number = number

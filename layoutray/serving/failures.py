@@ -111,10 +111,7 @@ def invalid(message: str) -> ApiError:
 
 
 def invalid_fields(errors: Sequence[Any]) -> ApiError:
-    """The error response to validation errors of pydantic.
-
-    The message gives the path of the first five, e.g. `pages.0.words.3.box`, and no values.
-    """
+    """The error response to validation errors of pydantic: the paths of the first five, without values."""
     messages = [f"{'.'.join(map(str, error['loc'])) or 'body'}: {error['msg']}" for error in errors]
     more = f" (and {len(messages) - 5} more)" if len(messages) > 5 else ""
     return invalid("; ".join(messages[:5]) + more)
@@ -140,28 +137,19 @@ def _error_of_framework(error: HTTPException) -> ApiError:
 async def _respond(to_api_error: Callable[[Any], ApiError], request: Request, error: Exception) -> JSONResponse:
     failure = to_api_error(error)
     if failure.status == 405:
-        failure.headers["Allow"] = ", ".join(sorted(_methods(request)))
+        # The error of the framework has the methods of one route of the path only.
+        routes = [route for route in request.app.routes if isinstance(route, Route)]
+        fitting = [route for route in routes if route.matches(request.scope)[0] != Match.NONE]
+        failure.headers["Allow"] = ", ".join(sorted({method for route in fitting for method in route.methods or ()}))
     request.state.error = failure.code  # for the log of requests
     return response(failure)
-
-
-def _methods(request: Request) -> set[str]:
-    """The methods of the requested path. The error of the framework has those of one of its routes only."""
-    routes = [route for route in request.app.routes if isinstance(route, Route)]
-    fitting = [route for route in routes if route.matches(request.scope)[0] != Match.NONE]
-    return {method for route in fitting for method in route.methods or ()}
 
 
 @asynccontextmanager
 async def within(
     seconds: float, what: str = "the document", remedy: str = "send fewer pages or try again later"
 ) -> AsyncGenerator[None]:
-    """Raise ApiError 504 after `seconds`, and 500 for an unexpected exception, which goes to the log only.
-
-    Args:
-        what: took longer.
-        remedy: what to do then.
-    """
+    """Raise ApiError 504 of `what` and a `remedy` after `seconds`, and 500 for any other exception, which is logged."""
     try:
         async with asyncio.timeout(seconds):
             yield
@@ -178,11 +166,7 @@ async def within(
 
 
 async def in_database(name: str, work: Callable[..., Result], *arguments: Any) -> Result:
-    """Use a database in a thread. Raises ApiError (503) when that fails now, for example because the disk is full.
-
-    Args:
-        name: what the database is, for the message.
-    """
+    """Use the database called `name` in a thread. Raises ApiError (503) when that fails now, e.g. with a full disk."""
     try:
         return await asyncio.to_thread(work, *arguments)
     except DatabaseError as error:

@@ -15,17 +15,14 @@ from layoutray.serving.answer import DocumentAnswer, Written
 from layoutray.serving.answerer import DEFAULT, Admit, admit_all, named
 from layoutray.serving.model import LoadedVersion, ModelDescription, ModelState
 from layoutray.serving.outcome import Outcome
+from layoutray.serving.router import with_packet
 from layoutray.serving.submission import UploadedFile, WordPages
 
 Result = TypeVar("Result")
 
 
 class InProcess:
-    """Answers documents with one model, one after the other. It belongs to one event loop.
-
-    Args:
-        recogniser: reads files; the caller closes it.
-    """
+    """Answers documents with one model, one after the other, in one event loop. The caller closes `recogniser`."""
 
     def __init__(self, loaded: LoadedVersion, recogniser: IsolatedRecogniser) -> None:
         self._model, self._description = loaded.model, loaded.description
@@ -63,7 +60,8 @@ class InProcess:
             if isinstance(self._model, TextGenerator):
                 written, seconds = await _timed(self._write, self._model, answer.pages_of(outcomes), explain)
                 outcomes = [*outcomes, Outcome(page=None, model=seconds)]
-            return answer.answered(document, model, outcomes, written, time.perf_counter() - started)
+            answered = answer.answered(document, model, outcomes, written, time.perf_counter() - started)
+            return await with_packet(answered, model, self, {}, owner)  # it knows no models to route to
 
     async def _pages(
         self, document: UploadedFile | WordPages, model: ModelDescription, admit: Admit

@@ -81,14 +81,9 @@ class ModelDescription:
     Attributes:
         model_id: as answers state it: the name under which the model is served; of the default model, the name of its
             recipe.
-        model_version: as answers state it.
-        task: name of its task.
         path: where the endpoint serves it, if it is the default model.
         writes: whether it reads whole documents and generates text (fields or a summary).
-        fields: types of the document fields that it answers, by name.
-        records: types of the records that it answers, by name.
         explains: whether it can return the selected words.
-        tried_on: what it answered before it was served.
         by_name: whether it answers the fields that a request names, see `asking`.
         labels_pages: whether it finds the documents of packets, see `serving.router`.
         learnt: how the words were made of which it has learnt; empty if unknown.
@@ -140,12 +135,7 @@ class ModelDescription:
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """A model of an endpoint.
-
-    Attributes:
-        description: of the served version; None until a request has asked for the model.
-        refusal: why the version that is to be served is not; None if it is.
-    """
+    """A model of an endpoint: its served version, if a request has asked for it, and why the wanted one is not."""
 
     description: ModelDescription | None
     refusal: VersionError | None = None
@@ -153,12 +143,7 @@ class ModelState:
 
 @dataclass(frozen=True, slots=True)
 class LoadedVersion:
-    """A version in memory.
-
-    Attributes:
-        example: the pages on which it was tried.
-        weights: bytes of its weights.
-    """
+    """A version in memory, the pages on which it was tried, and the bytes of its weights."""
 
     model: Extractor | TextGenerator
     description: ModelDescription
@@ -177,14 +162,7 @@ class LoadedVersion:
 
 
 def load_model(loaded: Checkpoint, beams: int, device: torch.device) -> Extractor | TextGenerator:
-    """The model of a checkpoint, for inference on `device`.
-
-    Args:
-        beams: beam width of a model that generates text.
-
-    Raises:
-        CheckpointError: when the checkpoint was only pretrained.
-    """
+    """The model, for inference on `device`. Raises CheckpointError when the checkpoint was only pretrained."""
     if isinstance(loaded.recipe.task, WritesTexts):
         return TextGenerator(loaded, device, beams)
     if isinstance(loaded.recipe.task, ReadsNames):
@@ -207,7 +185,6 @@ class Loader:
     """Loads versions into the memory of this process.
 
     Attributes:
-        device: where the models run.
         fetch: gives the folder of a checkpoint in this process.
         beams: beam width of a model that generates text.
         free: gives the bytes of memory that are free.
@@ -232,11 +209,14 @@ class Loader:
             weights = weights_bytes(folder)
             self._require_memory(version, weights)
             loaded = checkpoint.load(folder)
-            _require_finite(loaded)
+            for name, tensor in loaded.model.state_dict().items():
+                if tensor.is_floating_point() and not tensor.isfinite().all():
+                    raise ValueError(f"tensor {name} has values that are not finite")
             model = load_model(loaded, self.beams, self.device)
-            example = _example(folder)
-            description = _describe(version, loaded, model, "its own example" if example else "a generated page")
-            ready = LoadedVersion(model, description, example or (_GENERATED_PAGE,), weights)
+            own = checkpoint.read_example(folder)
+            example = (_GENERATED_PAGE,) if own is None else submission.word_pages(own, Limits()).pages
+            description = _describe(version, loaded, model, "a generated page" if own is None else "its own example")
+            ready = LoadedVersion(model, description, example, weights)
             ready.answer_example()
             return ready
 
@@ -249,9 +229,6 @@ class Loader:
         """Raise VersionError unless the weights fit twice into free memory, and once into that of a GPU.
 
         They are read from their file beside the fresh model that takes them.
-
-        Args:
-            weights: their bytes.
         """
         kinds = {"memory": (2 * weights, self.free())}
         if self.device.type == "cuda":
@@ -303,14 +280,3 @@ def _describe(
         former=loaded.provenance.get("thresholds", {}),
         reference=loaded.provenance.get("documents"),
     )
-
-
-def _require_finite(loaded: Checkpoint) -> None:
-    for name, tensor in loaded.model.state_dict().items():
-        if tensor.is_floating_point() and not tensor.isfinite().all():
-            raise ValueError(f"tensor {name} has values that are not finite")
-
-
-def _example(folder: str) -> Sequence[Page]:
-    example = checkpoint.read_example(folder)
-    return () if example is None else submission.word_pages(example, Limits()).pages

@@ -8,13 +8,7 @@ from layoutray.document.answers import Entity, Problem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The result for one page, or for the text generation over all pages.
-
-    Attributes:
-        page: the page with its words; None when it could not be read, and for text generation.
-        problem: why the page failed; None when it did not.
-        ocr, model, queue: seconds.
-    """
+    """The result for one page, or (without a page) for a failed one or the text generation; times in seconds."""
 
     page: Page | None
     entities: tuple[Entity, ...] = ()

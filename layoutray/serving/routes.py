@@ -38,12 +38,7 @@ _Explain = Annotated[bool, Query(description="also return the words with the lar
 
 
 class Routes:
-    """The routes of the endpoint.
-
-    Args:
-        access: who may use the routes, and the log of what they did.
-        capacity: how many documents may be in flight, besides those that may wait.
-    """
+    """The routes of the endpoint. `capacity` documents may be in flight, besides those that may wait."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ Polygon = Annotated[
 class Body(BaseModel):
     """The body of a request or response, or a part of one."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
 
 
 def _no_conversion(value: object) -> object:

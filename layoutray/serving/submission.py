@@ -78,7 +78,12 @@ async def receive(
     """
     kind = media_type(request.headers)
     if kind == _MULTIPART:
-        return await _receive_file(request, limits)
+        async with _form(_limited(request, limits.max_upload_bytes + ENVELOPE_BYTES), max_files=1) as form:
+            file = form.get("file")
+            if not isinstance(file, UploadFile):
+                raise ApiError(400, "no_file", f"the form has no file in a field `file`; {_USAGE}")
+            data, source = await file.read(), file.filename or ""
+        return await asyncio.to_thread(uploaded_file, data, source, limits)
     if kind == _JSON:
         body = await _limited(request, limits.max_upload_bytes).body()
         return await asyncio.to_thread(parse_body, body, limits)
@@ -146,15 +151,6 @@ def is_form(request: Request) -> bool:
 def media_type(headers: Headers) -> str:
     """The type of a body without its parameters; empty if there is none."""
     return headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-async def _receive_file(request: Request, limits: Limits) -> UploadedFile:
-    async with _form(_limited(request, limits.max_upload_bytes + ENVELOPE_BYTES), max_files=1) as form:
-        file = form.get("file")
-        if not isinstance(file, UploadFile):
-            raise ApiError(400, "no_file", f"the form has no file in a field `file`; {_USAGE}")
-        data, source = await file.read(), file.filename or ""
-    return await asyncio.to_thread(uploaded_file, data, source, limits)
 
 
 class _WholeForm(MultiPartParser):

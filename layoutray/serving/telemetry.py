@@ -27,27 +27,16 @@ _CLIENT_GONE = 499
 
 
 class Telemetry:
-    """Metrics of one endpoint since its start.
-
-    Args:
-        drift: has the evidence that documents have changed.
-    """
+    """Metrics of one endpoint since its start. `drift` has the evidence that documents have changed."""
 
     def __init__(self, drift: DriftFile | None = None) -> None:
         self._registry = CollectorRegistry()
         self._requests = self._counter("requests", "Documents by HTTP status", ["status"])
         self._failures = self._counter("failures", "Refused documents and failed pages by reason", ["reason"])
         self._pages = self._counter("pages", "Pages by outcome", ["outcome"])
-        self._kept = Counter(
-            "layoutray_pages_kept", "Pages whose words were read a short time before", registry=self._registry
-        )
+        self.kept = self._counter("pages_kept", "Pages whose words were read a short time before")
         self._versions = self._counter("versions", "Versions of the model that were asked for, by outcome", ["outcome"])
-        self._served = Gauge(
-            "layoutray_model_version",
-            "1 for the served version of a model",
-            ["model", "version"],
-            registry=self._registry,
-        )
+        self._served = self._gauge("model_version", "1 for the served version of a model", ["model", "version"])
         self._documents = self._counter("documents", "Answered documents", ["model", "version"])
         self._values = self._summary(
             "field_confidence", "Confidence of the values of fields", ["model", "version", "field", "accepted"]
@@ -58,19 +47,18 @@ class Telemetry:
             "Answered documents with words of another source or other settings than the model has learnt from",
             ["model", "version"],
         )
-        self._drift = Gauge(
-            "layoutray_drift_evidence",
+        self._drift = self._gauge(
+            "drift_evidence",
             "Evidence of a signal, or under an empty name of all, that documents have changed",
             ["model", "version", "signal"],
-            registry=self._registry,
         )
         self._monitors = drift or DriftFile()
         self._versions_answered: dict[tuple[str, str], None] = {}
-        self._in_flight = Gauge("layoutray_requests_in_flight", "Documents in flight", registry=self._registry)
+        self._in_flight = self._gauge("requests_in_flight", "Documents in flight")
         self._request_seconds = self._histogram(
             "request_seconds", "Time from request to answer of a document", _SECONDS
         )
-        self._ocr_seconds = self._histogram("ocr_seconds", "Time to read the words of a page", _SECONDS)
+        self.ocr_seconds = self._histogram("ocr_seconds", "Time to read the words of a page", _SECONDS)
         self._model_seconds = self._histogram("model_seconds", "Time of one model batch", _SECONDS)
         self._queue_seconds = self._histogram("queue_seconds", "Time a page or document waited for a replica", _SECONDS)
         self._batch_pages = self._histogram(
@@ -78,7 +66,7 @@ class Telemetry:
         )
 
     def count_replicas(self, capacity: Capacity) -> None:
-        replicas = Gauge("layoutray_replicas", "Replicas that run", ["kind"], registry=self._registry)
+        replicas = self._gauge("replicas", "Replicas that run", ["kind"])
         replicas.labels("ocr").set_function(lambda: capacity.readers)
         replicas.labels("model").set_function(lambda: capacity.models)
 
@@ -108,12 +96,6 @@ class Telemetry:
         self._requests.labels(str(refusal.status)).inc()
         self._failures.labels(refusal.code).inc()
 
-    def page_read(self, ocr_seconds: float) -> None:
-        self._ocr_seconds.observe(ocr_seconds)
-
-    def page_kept(self) -> None:
-        self._kept.inc()
-
     def answered(self, model_seconds: float, batch_size: int, queue_seconds: float, *, pages: int = 1) -> None:
         self._pages.labels("answered").inc(pages)
         self._model_seconds.observe(model_seconds)
@@ -125,33 +107,29 @@ class Telemetry:
 
         Fields and types are those of the model, so their number is bounded.
         """
-        self._remember(answer.model_id, answer.model_version)
-        self._documents.labels(answer.model_id, answer.model_version).inc()
-        self._other_words.labels(answer.model_id, answer.model_version).inc(bool(answer.warnings))
-        if isinstance(answer, ExtractResponse):
-            for field in answer.document.fields:
-                accepted = str(field.accepted).lower()
-                labels = (answer.model_id, answer.model_version, field.name, accepted)
-                self._values.labels(*labels).observe(field.confidence)
-            for entity in answer.document.entities:
-                labels = (answer.model_id, answer.model_version, entity.type)
-                self._entities.labels(*labels).observe(entity.confidence)
-
-    def observed(self, document: Observed, model: ModelDescription) -> None:
-        """Compare an answered document with earlier ones of the version, and with those on which it was measured."""
-        test = self._monitors.add(document, model)
-        for signal, evidence in {"": test.evidence, **test.evidence_of()}.items():
-            self._drift.labels(model.model_id, model.model_version, signal).set(evidence)
-
-    def _remember(self, model: str, version: str) -> None:
-        self._versions_answered.pop((model, version), None)
-        self._versions_answered[model, version] = None  # the last one
+        version = (answer.model_id, answer.model_version)
+        self._versions_answered.pop(version, None)
+        self._versions_answered[version] = None  # the last one
         if len(self._versions_answered) > _MOST_VERSIONS:
             oldest = next(iter(self._versions_answered))
             del self._versions_answered[oldest]
             self._monitors.forget(oldest)
             for metric in (self._documents, self._other_words, self._values, self._entities, self._drift):
                 metric.remove_by_labels(dict(zip(("model", "version"), oldest, strict=True)))
+        self._documents.labels(*version).inc()
+        self._other_words.labels(*version).inc(bool(answer.warnings))
+        if isinstance(answer, ExtractResponse):
+            for field in answer.document.fields:
+                accepted = str(field.accepted).lower()
+                self._values.labels(*version, field.name, accepted).observe(field.confidence)
+            for entity in answer.document.entities:
+                self._entities.labels(*version, entity.type).observe(entity.confidence)
+
+    def observed(self, document: Observed, model: ModelDescription) -> None:
+        """Compare an answered document with earlier ones of the version, and with those on which it was measured."""
+        test = self._monitors.add(document, model)
+        for signal, evidence in {"": test.evidence, **test.evidence_of()}.items():
+            self._drift.labels(model.model_id, model.model_version, signal).set(evidence)
 
     def page_failed(self, reason: str) -> None:
         self._pages.labels("failed").inc()
@@ -171,8 +149,11 @@ class Telemetry:
     def exposition(self) -> str:
         return generate_latest(self._registry).decode()
 
-    def _counter(self, name: str, meaning: str, labels: Sequence[str]) -> Counter:
+    def _counter(self, name: str, meaning: str, labels: Sequence[str] = ()) -> Counter:
         return Counter(f"layoutray_{name}", meaning, labels, registry=self._registry)
+
+    def _gauge(self, name: str, meaning: str, labels: Sequence[str] = ()) -> Gauge:
+        return Gauge(f"layoutray_{name}", meaning, labels, registry=self._registry)
 
     def _summary(self, name: str, meaning: str, labels: Sequence[str]) -> Summary:
         return Summary(f"layoutray_{name}", meaning, labels, registry=self._registry)

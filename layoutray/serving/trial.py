@@ -56,7 +56,13 @@ def load_tried(loader: Loader, version: Version) -> None:
         refusal, trace = receiver.recv()
     except EOFError:
         process.join()
-        raise VersionError(version, "broken", _cause(process.exitcode or 0)) from None
+        status = process.exitcode or 0
+        name = signal.Signals(-status).name if status < 0 else f"exit status {status}"
+        message = f"the process that tried it has died of {name}, possibly out of memory"
+        late = {-signal.SIGALRM: f"{_SECONDS:g} s", -signal.SIGPROF: f"{_PROCESSOR_SECONDS:g} s of processor time"}
+        if status in late:
+            message = f"it cannot be loaded and tried within {late[status]}"
+        raise VersionError(version, "broken", message) from None
     finally:
         process.kill()
         process.join()
@@ -108,11 +114,3 @@ def _limit(kind: int, most: int) -> None:
     hard = resource.getrlimit(kind)[1]
     with contextlib.suppress(ValueError, OSError):  # systems without this limit
         resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
-
-
-def _cause(status: int) -> str:
-    """Why a trial ended without an answer."""
-    if status == -signal.SIGPROF:
-        return f"it cannot be loaded and tried within {_PROCESSOR_SECONDS:g} s of processor time"
-    name = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-    return f"the process that tried it has died of {name}, possibly out of memory"

@@ -11,8 +11,7 @@ from pathlib import Path
 import httpx
 from mlflow.tracking import MlflowClient
 
-from layoutray.cli.shared.deployment import following
-from layoutray.cluster.endpoint.versions import Registry as Source
+from layoutray.cli.shared.deployment import registry_for
 from layoutray.document import Page
 from layoutray.inference.extractor import Extractor
 from layoutray.serving.settings import ServeSettings
@@ -72,8 +71,7 @@ class Registry:
     @contextmanager
     def serving(self, settings: ServeSettings) -> Iterator[httpx.Client]:
         """A client of an endpoint that follows the alias."""
-        source = Source(registered.fetcher(self.uri), following(self.address, self.uri))
-        with serving(settings, source) as client:
+        with serving(settings, registry_for(self.address, self.uri)) as client:
             yield client
 
     @property

@@ -7,8 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from layoutray.cli.shared.deployment import following
-from layoutray.cluster.endpoint.versions import Registry
+from layoutray.cli.shared.deployment import registry_for
 from layoutray.serving.settings import ServeSettings
 from layoutray.tracking import registered
 from tests.cluster.checkpoints import save_untrained
@@ -36,8 +35,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LyingRegistry
 def client(registry: LyingRegistry, cluster: None, serve_port: int) -> Iterator[httpx.Client]:
     name = registered.resolve(ALIAS, registry.url)
     settings = ServeSettings(name, model_version="1", cpus_per_replica=0.2, follow_every_s=0.3, port=serve_port)
-    source = Registry(registered.fetcher(registry.url), following(ALIAS, registry.url))
-    with serving(settings, source) as client:
+    with serving(settings, registry_for(ALIAS, registry.url)) as client:
         yield client
 
 

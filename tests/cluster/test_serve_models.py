@@ -8,13 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from layoutray.cli.shared.deployment import finder
-from layoutray.cluster.endpoint.versions import Registry as Source
+from layoutray.cli.shared.deployment import registry_for
 from layoutray.ocr.settings import Recognition
 from layoutray.serving.limits import Limits
 from layoutray.serving.settings import ServeSettings
 from layoutray.serving.submission import word_pages
-from layoutray.tracking import registered
 from tests.cluster.checkpoints import save_untrained
 from tests.cluster.registry import Registry, broken, found_in
 from tests.cluster.running_endpoint import as_request, rendered, serving
@@ -43,7 +41,7 @@ def client(registry: Registry, cluster: None, serve_port: int) -> Iterator[httpx
         follow_every_s=0.3,
         port=serve_port,
     )
-    with serving(settings, Source(registered.fetcher(registry.uri), find=finder(registry.uri))) as client:
+    with serving(settings, registry_for(settings.checkpoint, registry.uri)) as client:
         yield client
 
 

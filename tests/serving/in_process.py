@@ -89,7 +89,7 @@ def _ingress(settings: ServeSettings) -> Iterator[Ingress]:
         ingress = Ingress(settings, reader, model, Registry())  # pyright: ignore[reportArgumentType]
         yield ingress
         if ingress._jobs:
-            ingress._jobs._ledger.close()
+            ingress._jobs.ledger.close()
 
 
 PLAIN = ModelDescription(

@@ -40,5 +40,12 @@ def job_client(
     runner = JobRunner(ledger, _Unasked(), access, limits, at_once=lambda: 1)  # pyright: ignore[reportArgumentType]
     api = FastAPI()
     failures.handle_failures(api)
-    JobRoutes(ledger, runner, access, limits, Prefixes.of(prefixes), Receivers.of(hosts, [])).add_to(api)
+    JobRoutes(
+        ledger=ledger,
+        runner=runner,
+        access=access,
+        limits=limits,
+        prefixes=Prefixes.of(prefixes),
+        receivers=Receivers.of(hosts, []),
+    ).add_to(api)
     return TestClient(api, raise_server_exceptions=False)

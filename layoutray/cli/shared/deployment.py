@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from layoutray import checkpoint, config
-from layoutray.cluster.endpoint.versions import Find, Lookup, Registry
+from layoutray.cluster.endpoint.versions import Registry
 from layoutray.devices import CPU
 from layoutray.document.tags import kind_of
 from layoutray.errors import InputError
@@ -22,17 +22,11 @@ from layoutray.tracking import registered, stores
 
 
 def deployed(given: Mapping[str, Any], uri: str) -> tuple[ServeSettings, Registry]:
-    """The settings of an endpoint for the processes of a cluster, and where its versions come from.
-
-    Args:
-        given: keys of `ServeSettings`, with paths from this folder.
-        uri: of the MLflow server or store.
-    """
+    """Settings of an endpoint from keys with paths from this folder, and where its versions come from."""
     settings = config.build(ServeSettings, given).with_absolute_paths()
     name = registered.resolve(settings.checkpoint, uri)
-    registry = Registry(registered.fetcher(uri), following(settings.checkpoint, uri), finder(uri))
     version = settings.model_version or registered.version_of(name)
-    return replace(settings, checkpoint=name, model_version=version), registry
+    return replace(settings, checkpoint=name, model_version=version), registry_for(settings.checkpoint, uri)
 
 
 def path_of(settings: ServeSettings, registry: Registry) -> str:
@@ -41,15 +35,9 @@ def path_of(settings: ServeSettings, registry: Registry) -> str:
     Raises the error of a checkpoint that is broken, missing or answers nothing, and InputError for a route of a kind
     that no model of pages finds, or to a model that extracts nothing.
     """
-    loaded = checkpoint.load(registry.fetch(settings.checkpoint))
-    if settings.routes:
-        _check_routes(settings, registry, loaded)
-    return served_path(load_model(loaded, settings.beams, CPU))
-
-
-def _check_routes(settings: ServeSettings, registry: Registry, default: checkpoint.Checkpoint) -> None:
+    default = checkpoint.load(registry.fetch(settings.checkpoint))
     kinds = set[str]()
-    for name, address in {"": "", **settings.models}.items():
+    for name, address in {"": "", **settings.models}.items() if settings.routes else ():
         loaded = checkpoint.load(registry.fetch(registry.find(address).checkpoint)) if name else default
         task = loaded.recipe.task
         if isinstance(task, LabelsPages):
@@ -63,6 +51,7 @@ def _check_routes(settings: ServeSettings, registry: Registry, default: checkpoi
     if unknown := sorted(settings.routes.keys() - kinds):
         found = ", ".join(sorted(kinds)) or "none, because none is of task page_labels"
         raise InputError(f"routes name the kinds {', '.join(unknown)}; the models find {found}")
+    return served_path(load_model(default, settings.beams, CPU))
 
 
 def check(settings: ServeSettings, registry: Registry) -> None:
@@ -85,14 +74,10 @@ def check(settings: ServeSettings, registry: Registry) -> None:
         KeyStore.open(settings.keys).close()
 
 
-def following(model: str, uri: str) -> Lookup | None:
-    """Gives the version that `model` names at the time of the call; None if it always names the same one."""
-    return partial(finder(uri), model) if registered.has_alias(model) else None
-
-
-def finder(uri: str) -> Find:
-    """Gives the version that a model names at the time of the call."""
-    return partial(_version_now, stores.absolute(uri))
+def registry_for(model: str, uri: str) -> Registry:
+    """The registry at `uri`, for an endpoint whose default model is `model`, which it follows if that has an alias."""
+    find = partial(_version_now, stores.absolute(uri))
+    return Registry(registered.fetcher(uri), partial(find, model) if registered.has_alias(model) else None, find)
 
 
 def _version_now(uri: str, model: str) -> Version:

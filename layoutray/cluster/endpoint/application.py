@@ -18,7 +18,6 @@ from layoutray.cluster.endpoint.page_reader import PageReader
 from layoutray.cluster.endpoint.replicas import HeldModels, ModelReplica
 from layoutray.cluster.endpoint.scaling import application_status, replica_options
 from layoutray.cluster.endpoint.versions import NO_REGISTRY, Registry
-from layoutray.ocr.settings import Recognition
 from layoutray.serving.model import Version
 from layoutray.serving.settings import ServeSettings
 
@@ -36,8 +35,8 @@ _UNBOUNDED = 10_000
 
 def build_app(settings: ServeSettings, registry: Registry) -> Application:
     """The application for `serve.run` on the connected cluster."""
-    cpus = {"num_cpus": settings.cpus_per_replica}
-    patience = settings.limits.timeout_s + _LAST_ANSWER_SECONDS
+    cpus, limits, recognition = {"num_cpus": settings.cpus_per_replica}, settings.limits, settings.recognition
+    patience = limits.timeout_s + _LAST_ANSWER_SECONDS
     reader = serve.deployment(
         **replica_options(settings.scaling, settings.ocr_replicas, settings.max_ocr_replicas),
         max_ongoing_requests=1,
@@ -45,7 +44,7 @@ def build_app(settings: ServeSettings, registry: Registry) -> Application:
         graceful_shutdown_timeout_s=patience,
     )(PageReader)
     first, budget = Version(settings.checkpoint, settings.model_version), int(settings.model_memory_mib * 2**20)
-    deadline = _LATE * settings.limits.timeout_s
+    deadline = _LATE * limits.timeout_s
     held = HeldModels(first=first, fetch=registry.fetch, beams=settings.beams, budget=budget, deadline_s=deadline)
     least = max(settings.model_replicas, 1)
     num_gpus = gpus.of_each(settings.max_model_replicas or least, settings.gpus_per_model)
@@ -63,9 +62,15 @@ def build_app(settings: ServeSettings, registry: Registry) -> Application:
         ray_actor_options={"num_cpus": 0, "resources": {"node:__internal_head__": 0.001}},
         graceful_shutdown_timeout_s=patience,
     )(serve.ingress()(Ingress))
+    # OCR of a page stops when its request has timed out.
+    within_limits = replace(
+        recognition,
+        deadline=min(recognition.deadline, limits.timeout_s),
+        max_pages=min(recognition.max_pages, limits.max_pages),
+    )
     return ingress.bind(
         settings,
-        reader.bind(_limited_recognition(settings)),
+        reader.bind(within_limits),
         model.bind(held) if settings.model_replicas or num_gpus else held,
         registry,
     )
@@ -105,13 +110,3 @@ def _drain(name: str, seconds: float) -> None:
         serve.get_app_handle(name).broadcast("drain").results(timeout_s=seconds)
     except (TimeoutError, RayError, RayServeException) as error:
         _log.warning("documents in flight may have no answer: %s", error)
-
-
-def _limited_recognition(settings: ServeSettings) -> Recognition:
-    """The recognition settings within the limits: OCR of a page stops when its request has timed out."""
-    recognition, limits = settings.recognition, settings.limits
-    return replace(
-        recognition,
-        deadline=min(recognition.deadline, limits.timeout_s),
-        max_pages=min(recognition.max_pages, limits.max_pages),
-    )

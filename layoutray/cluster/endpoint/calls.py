@@ -16,10 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 async def call(response: Any, stage: str, page_number: int | None = None) -> Any:
-    """Await the response of a replica.
-
-    Returns a Problem when the replica died. Cancels the call when the caller is cancelled.
-    """
+    """Await the response of a replica, a Problem when it died. Cancels the call when the caller is cancelled."""
     try:
         return await response
     except asyncio.CancelledError:

@@ -16,7 +16,7 @@ from layoutray.cluster.endpoint.models import ModelReplicas, ModelsHere
 from layoutray.cluster.endpoint.page_reader import PageReader
 from layoutray.cluster.endpoint.replicas import HeldModels, ModelReplica
 from layoutray.cluster.endpoint.scaling import application_status
-from layoutray.cluster.endpoint.service import Handles, Service
+from layoutray.cluster.endpoint.service import Service
 from layoutray.cluster.endpoint.versions import Registry, ServedVersion, VersionOnDemand
 from layoutray.errors import InputError
 from layoutray.review.local_only import LocalOnly
@@ -31,7 +31,6 @@ from layoutray.serving.jobs.receivers import Receivers
 from layoutray.serving.jobs.routes import JobRoutes
 from layoutray.serving.jobs.runner import JobRunner
 from layoutray.serving.page_cache import PageCache
-from layoutray.serving.router import Router
 from layoutray.serving.routes import Routes
 from layoutray.serving.settings import ServeSettings
 from layoutray.serving.telemetry import Telemetry
@@ -39,11 +38,7 @@ from layoutray.tracking import client
 
 
 class Ingress:
-    """The HTTP ingress. It passes requests to the other deployments.
-
-    Args:
-        model: the replicas that hold the models, or one to hold them here.
-    """
+    """The HTTP ingress. It passes requests to the other deployments; `model` may also be held here."""
 
     def __init__(
         self,
@@ -54,7 +49,11 @@ class Ingress:
     ) -> None:
         request_log.write_with_serve()
         client.be_impatient()
-        _require_one()
+        if (replicas := serve.get_replica_context().world_size) != 1:  # each would process the jobs
+            raise InputError(
+                f"the deployment Ingress has {replicas} replicas; it must have one: leave its num_replicas out of the "
+                "Serve configuration"
+            )
         metrics, limits = Telemetry(DriftFile(settings.drift)), settings.limits
         self._models = models = (
             ModelsHere(ModelReplica(model)) if isinstance(model, HeldModels) else ModelReplicas(model)
@@ -64,8 +63,16 @@ class Ingress:
             wanted = partial(registry.find, address)
             served[name] = VersionOnDemand(name, models, wanted, settings.follow_every_s, metrics)
         capacity = Capacity(settings.ocr_replicas, max(settings.model_replicas, 1), settings.batch_size)
-        kept = PageCache(settings.ocr_cache_seconds)
-        service = Router(Service(Handles(reader, models), served, capacity, kept, metrics, limits), settings.routes)
+        service = Service(
+            reader=reader,
+            holder=models,
+            served=served,
+            routes=settings.routes,
+            capacity=capacity,
+            kept=PageCache(settings.ocr_cache_seconds),
+            telemetry=metrics,
+            limits=limits,
+        )
         self._settings = settings
         self._capacity = capacity
         metrics.count_replicas(capacity)
@@ -74,10 +81,14 @@ class Ingress:
         self._jobs: JobRoutes | None = None
         if settings.jobs:
             ledger = Ledger.open(settings.jobs)
-            runner = JobRunner(ledger, service, access, limits, at_once=capacity.pages_in_ocr)
-            prefixes = Prefixes.of(settings.job_prefixes)
-            receivers = Receivers.of(settings.webhook_hosts, settings.webhook_networks)
-            self._jobs = JobRoutes(ledger, runner, access, limits, prefixes, receivers)
+            self._jobs = JobRoutes(
+                ledger=ledger,
+                runner=JobRunner(ledger, service, access, limits, at_once=capacity.pages_in_ocr),
+                access=access,
+                limits=limits,
+                prefixes=Prefixes.of(settings.job_prefixes),
+                receivers=Receivers.of(settings.webhook_hosts, settings.webhook_networks),
+            )
 
     async def check_health(self) -> None:
         await self._models.check_health()
@@ -105,7 +116,7 @@ class Ingress:
     @asynccontextmanager
     async def _lifespan(self, api: FastAPI) -> AsyncGenerator[None]:
         """Count replicas, process jobs and listen until the application stops."""
-        host, port = self._settings.host, self._settings.port
+        address = Address(self._settings.host, self._settings.port)
         running: list[Coroutine[Any, Any, None]] = []
         if self._settings.scales():
             running.append(self._capacity.follow(partial(_count_replicas, serve.get_replica_context().app_name)))
@@ -113,20 +124,11 @@ class Ingress:
             running.append(self._jobs.run())
         tasks = [asyncio.create_task(one) for one in running]
         try:
-            async with listening(api, Address(host, port)) if port else nullcontext():
+            async with listening(api, address) if address.port else nullcontext():
                 yield
         finally:
             for task in tasks:
                 task.cancel()
-
-
-def _require_one() -> None:
-    """Raise InputError when a Serve configuration asks for several ingresses: each would process the jobs."""
-    if (replicas := serve.get_replica_context().world_size) != 1:
-        raise InputError(
-            f"the deployment Ingress has {replicas} replicas; it must have one: leave its num_replicas out of the "
-            "Serve configuration"
-        )
 
 
 def _count_replicas(application: str) -> tuple[int, int]:

@@ -55,11 +55,7 @@ class Address:
         return self._sockets(socket.SO_REUSEADDR, socket.SO_REUSEPORT)
 
     def _sockets(self, *options: int) -> list[socket.socket]:
-        """A socket for each address of the host, such as those of `localhost` in IPv4 and IPv6, if the machine has it.
-
-        Raises:
-            OSError: when one of them is taken, or the machine has none of them.
-        """
+        """A socket for each address of the host that the machine has. Raises OSError when one is taken, or none is."""
         found: list[socket.socket] = []
         missing = OSError(errno.EADDRNOTAVAIL, "it has no address")
         # asyncio sends at once (TCP_NODELAY) only if the socket has the number of the protocol.

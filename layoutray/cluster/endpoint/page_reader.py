@@ -25,7 +25,9 @@ class PageReader:
         write_with_serve()
         self._recogniser = IsolatedRecogniser(recognition)
         # Load the engine before the replica is ready: a missing engine must fail the start, not a request.
-        self._recogniser.recognise(_blank_page(), 1)
+        blank = io.BytesIO()
+        Image.new("L", (200, 100), 255).save(blank, "PNG")
+        self._recogniser.recognise(blank.getvalue(), 1)
 
     async def count_pages(self, data: bytes) -> int | Problem:
         try:
@@ -44,9 +46,3 @@ class PageReader:
 
     def __del__(self) -> None:
         self._recogniser.close()
-
-
-def _blank_page() -> bytes:
-    stream = io.BytesIO()
-    Image.new("L", (200, 100), 255).save(stream, "PNG")
-    return stream.getvalue()

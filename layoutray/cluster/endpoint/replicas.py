@@ -48,11 +48,7 @@ class BatchResult(Generic[Result]):
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """A page for a model that tags words, and the version that is to answer it.
-
-    Attributes:
-        fields: those to answer, for a model that answers fields by their names.
-    """
+    """A page for a version of a model that tags words. `fields` are those to answer by their names."""
 
     version: Version
     page: Page
@@ -61,11 +57,7 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
-    """A document for text generation: its pages in order, and whether to return the selected words.
-
-    Attributes:
-        version: the version that is to answer it.
-    """
+    """A document for text generation: its pages in order, and whether to return the selected words."""
 
     version: Version
     pages: Sequence[Page]
@@ -205,18 +197,10 @@ def _run_batch(
     except Exception as error:
         if len(items) > 1:  # run them one by one, so that only the failing item fails
             return [result for item in items for result in _run_batch(model, [item])]
-        return [_model_problem(error)]
+        if isinstance(error, DocumentError):
+            return [problem_of(error)]
+        log_failure(_log, "the model failed", error)
+        message = "the model failed on this document; see the log of the endpoint"
+        return [Problem(code=Reason.INTERNAL.value, stage="model", message=message, retryable=True)]
     seconds = time.perf_counter() - started
     return [BatchResult(result, seconds, len(items)) for result in results]
-
-
-def _model_problem(error: Exception) -> Problem:
-    if isinstance(error, DocumentError):
-        return problem_of(error)
-    log_failure(_log, "the model failed", error)
-    return Problem(
-        code=Reason.INTERNAL.value,
-        stage="model",
-        message="the model failed on this document; see the log of the endpoint",
-        retryable=True,
-    )

@@ -26,6 +26,7 @@ from layoutray.serving.limits import Limits, WordCount, quota_pages
 from layoutray.serving.model import ModelDescription, ModelState
 from layoutray.serving.outcome import Outcome
 from layoutray.serving.page_cache import PageCache
+from layoutray.serving.router import with_packet
 from layoutray.serving.submission import UploadedFile, WordPages
 from layoutray.serving.telemetry import Telemetry
 
@@ -40,14 +41,7 @@ _WORDS = 300
 pages of others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Handles:
-    """The handle of the page readers, and what holds the models."""
-
-    reader: DeploymentHandle
-    models: Models
-
-
+@dataclass(kw_only=True)
 class Service:
     """Answers documents through the page readers and what holds the models.
 
@@ -55,26 +49,22 @@ class Service:
     long document nor a busy owner blocks single pages of others. What has begun at a reader ends there, and its time
     counts for its owner, also if the client has gone.
 
-    Args:
+    Attributes:
         served: the served version of each model by name, that of the default one first.
+        routes: see `router.with_packet`.
     """
 
-    def __init__(
-        self,
-        handles: Handles,
-        served: Mapping[str, ServedVersion],
-        capacity: Capacity,
-        kept: PageCache,
-        telemetry: Telemetry,
-        limits: Limits,
-    ) -> None:
-        self._reader = handles.reader
-        self._models = handles.models
-        self._served = served
-        self._capacity = capacity
-        self._kept = kept
-        self._telemetry = telemetry
-        self._limits = limits
+    reader: DeploymentHandle
+    holder: Models
+    served: Mapping[str, ServedVersion]
+    routes: Mapping[str, str]
+    capacity: Capacity
+    kept: PageCache
+    telemetry: Telemetry
+    limits: Limits
+
+    def __post_init__(self) -> None:
+        capacity = self.capacity
         self._places = FairSlots(capacity.pages_in_ocr)
         self._reads: set[asyncio.Task[Any]] = set()
         # A batch is of one model, so that no page waits until another model is loaded.
@@ -82,21 +72,21 @@ class Service:
             name: Batcher[Request, ModelResult](
                 self._ask_model, _cost, capacity.batch_size, capacity.batch_size * _WORDS, capacity.batches
             )
-            for name in served
+            for name in self.served
         }
 
     def models(self) -> Mapping[str, ModelState]:
-        return {name: served.state for name, served in self._served.items()}
+        return {name: served.state for name, served in self.served.items()}
 
     async def model(self, name: str = DEFAULT) -> ModelDescription:
-        served = named(self._served, name)
+        served = named(self.served, name)
         return served.state.description or await served.ask()
 
     async def check(self) -> ModelDescription:
-        if await self._models.is_late():
+        if await self.holder.is_late():
             message = "a model replica has not finished a batch in time; it is replaced"
             raise ApiError(503, failures.UNAVAILABLE, message, retryable=True)
-        return await self._served[DEFAULT].ask()
+        return await self.served[DEFAULT].ask()
 
     async def count_pages(self, file: UploadedFile, owner: str = "") -> int:
         return await self._count_pages(file.data, owner, file.doc_id)
@@ -115,16 +105,16 @@ class Service:
         step = _keep_page if model.writes else partial(self._extract_page, model, flow)
         outcomes, written = await self._outcomes(document, step, admit, flow), None
         for problem in answer.problems_of(outcomes):
-            self._telemetry.page_failed(problem.code)
+            self.telemetry.page_failed(problem.code)
         if model.writes:
             request = WriteRequest(model.version, answer.pages_of(outcomes), explain)
             written, generation = await self._write(request, flow)
             outcomes = [*outcomes, generation]
         seconds = time.perf_counter() - started
         answered = await asyncio.to_thread(answer.answered, document, model, outcomes, written, seconds)
-        self._telemetry.document(answered.response)
-        await asyncio.to_thread(lambda: self._telemetry.observed(answer.observed(answered, model), model))
-        return answered
+        self.telemetry.document(answered.response)
+        await asyncio.to_thread(lambda: self.telemetry.observed(answer.observed(answered, model), model))
+        return await with_packet(answered, model, self, self.routes, owner)
 
     async def _outcomes(
         self, document: UploadedFile | WordPages, step: _PageStep, admit: Admit, flow: _Flow
@@ -136,7 +126,7 @@ class Service:
         data = ray.put(document.data)  # once for all pages: replicas on the same node share the copy
         num_pages = await self._count_pages(data, *flow)
         await admit(num_pages)
-        count = WordCount(self._limits)
+        count = WordCount(self.limits)
 
         async def outcome_of_page(number: int) -> Outcome:
             outcome = await document.known.get(number)
@@ -153,7 +143,7 @@ class Service:
 
     async def _count_pages(self, data: Any, owner: str, document: Hashable) -> int:
         async def count() -> int:
-            return await result_of(self._reader.count_pages.remote(data), "open")
+            return await result_of(self.reader.count_pages.remote(data), "open")
 
         return await self._at_reader((owner, document), count)
 
@@ -182,24 +172,20 @@ class Service:
             task.exception()  # which is that of the caller, if it is still there
 
     async def _read(self, file: UploadedFile, data: Any, number: int, flow: _Flow) -> Outcome:
-        """A page with its words: kept ones if there are, else from a reader.
-
-        Args:
-            data: the bytes of the file in Ray's object store.
-        """
-        if kept := self._kept.get(file.doc_id, number):
-            self._telemetry.page_kept()
+        """A page with its words: kept ones if there are, else from a reader. `data` is in Ray's object store."""
+        if kept := self.kept.get(file.doc_id, number):
+            self.telemetry.kept.inc()
             return Outcome(page=replace(kept, source=file.source))
 
         async def reading() -> Outcome | Problem:
-            return await call(self._reader.read.remote(data, number, file.doc_id, file.source), "ocr", number)
+            return await call(self.reader.read.remote(data, number, file.doc_id, file.source), "ocr", number)
 
         read = await self._at_reader(flow, reading)
         if isinstance(read, Problem):
             return Outcome(page=None, problem=read)
         if read.page:
-            self._telemetry.page_read(read.ocr)
-            self._kept.put(read.page)
+            self.telemetry.ocr_seconds.observe(read.ocr)
+            self.kept.put(read.page)
         return read
 
     async def _extract_page(
@@ -211,7 +197,7 @@ class Service:
         if isinstance(result, Problem):
             return Outcome(page=page, problem=replace(result, page_number=page.number), ocr=ocr)
         queue = max(time.perf_counter() - started - ocr - result.seconds, 0.0)
-        self._telemetry.answered(result.seconds, result.batch_size, queue)
+        self.telemetry.answered(result.seconds, result.batch_size, queue)
         return Outcome(page=page, entities=result.value, ocr=ocr, model=result.seconds / result.batch_size, queue=queue)
 
     async def _write(self, request: WriteRequest, flow: _Flow) -> tuple[Written, Outcome]:
@@ -221,12 +207,12 @@ class Service:
         if isinstance(result, Problem):
             raise failures.error_of(result)
         queue = max(time.perf_counter() - started - result.seconds, 0.0)
-        self._telemetry.answered(result.seconds, result.batch_size, queue, pages=len(request.pages))
+        self.telemetry.answered(result.seconds, result.batch_size, queue, pages=len(request.pages))
         return result.value, Outcome(page=None, model=result.seconds / result.batch_size, queue=queue)
 
     async def _ask_model(self, requests: Sequence[Request]) -> Sequence[ModelResult]:
         """The results of a batch; the same Problem for each request when the replica died."""
-        results = await self._models.answer(requests)
+        results = await self.holder.answer(requests)
         return [results] * len(requests) if isinstance(results, Problem) else results
 
 

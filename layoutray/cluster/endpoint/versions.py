@@ -59,7 +59,6 @@ class ServedVersion:
     that one replica refuses is not served; the endpoint goes on with the present one.
 
     Args:
-        models: what holds it.
         lookup: None serves one version for ever.
         interval_s: seconds between two calls of `lookup`.
     """
@@ -175,11 +174,7 @@ class ServedVersion:
 
 
 class VersionOnDemand(ServedVersion):
-    """The served version of another model than the default one. The first request for it has it loaded.
-
-    Args:
-        name: of the model.
-    """
+    """The served version of another model than the default one. The first request for it has it loaded."""
 
     def __init__(self, name: str, models: Models, lookup: Lookup, interval_s: float, telemetry: Telemetry) -> None:
         self._one_ask = asyncio.Lock()
@@ -220,14 +215,10 @@ class VersionOnDemand(ServedVersion):
             return self.learn(offered)
         if not refusal:
             self._refuse(offered)
-        raise _unserved(offered)
-
-
-def _unserved(refusal: VersionError) -> ApiError:
-    if refusal.code == "no_room":
-        return ApiError(503, "overloaded", f"the model cannot be loaded now: {refusal.message}", retryable=True)
-    message = f"the model cannot be served: {refusal.message}"
-    return ApiError(503, "model_refused", message, retryable=refusal.code == "broken")
+        if offered.code == "no_room":
+            raise ApiError(503, "overloaded", f"the model cannot be loaded now: {offered.message}", retryable=True)
+        message = f"the model cannot be served: {offered.message}"
+        raise ApiError(503, "model_refused", message, retryable=offered.code == "broken")
 
 
 def _kind(description: ModelDescription) -> str:

@@ -11,9 +11,9 @@ import os
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
 
 from starlette.requests import ClientDisconnect
 
@@ -31,18 +31,16 @@ class AuditRecord:
     Attributes:
         time: of the request, in UTC.
         key: name of the key; empty without one.
-        path: of the request.
         request_id: its id in the log of requests; empty for a document of a job.
         document: SHA-256 of the document; empty when it was not received.
         pages: of the document; 0 when it was not opened.
         model: the model that was asked, as answers state it.
-        model_version: its version.
         milliseconds: from the request to the answer.
         outcome: `status` of the answer, or the error code; `read`, `cancelled` or `deleted` for a job of another key.
         owner: name of the key whose job an admin reads, cancels or deletes; else empty.
     """
 
-    time: str
+    time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
     key: str
     path: str
     request_id: str = ""
@@ -64,7 +62,7 @@ class AuditLog:
     @contextmanager
     def record(self, key: str, path: str, request_id: str = "") -> Generator[AuditRecord]:
         """Write a line after the `with` block, with its time and its error, if there is one."""
-        record = AuditRecord(time=_now(), key=key, path=path, request_id=request_id)
+        record = AuditRecord(key=key, path=path, request_id=request_id)
         started = time.perf_counter()
         try:
             yield record
@@ -80,30 +78,19 @@ class AuditLog:
 
     def refused(self, key: str, path: str, request_id: str, refusal: ApiError) -> None:
         """Write the line of a request that was refused before it was a request for a document."""
-        self._write(AuditRecord(time=_now(), key=key, path=path, request_id=request_id, outcome=refusal.code))
+        self._write(AuditRecord(key=key, path=path, request_id=request_id, outcome=refusal.code))
 
     def used(self, key: str, path: str, request_id: str, owner: str, outcome: str) -> None:
         """Write the line of a request of an admin for a job of another key."""
-        self._write(AuditRecord(time=_now(), key=key, path=path, request_id=request_id, owner=owner, outcome=outcome))
+        self._write(AuditRecord(key=key, path=path, request_id=request_id, owner=owner, outcome=outcome))
 
     def _write(self, record: AuditRecord) -> None:
         if not self._file:
             return
         try:
-            with open(self._file, "a", encoding="utf-8", opener=_open_privately) as lines:
-                shown = {name: _short(value) for name, value in asdict(record).items()}
+            with open(self._file, "a", encoding="utf-8", opener=partial(os.open, mode=0o600)) as lines:
+                values = asdict(record).items()
+                shown = {name: value[:_LONGEST] if isinstance(value, str) else value for name, value in values}
                 lines.write(json.dumps(shown, ensure_ascii=False) + "\n")
         except OSError as error:  # a full disk must not stop the answers
             _log.error("no line was written to the audit log: %s", error)
-
-
-def _open_privately(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _short(value: Any) -> Any:
-    return value[:_LONGEST] if isinstance(value, str) else value

@@ -67,7 +67,6 @@ class Key:
         pages_per_day: most pages in one day (UTC); None is no limit.
         requests_per_minute: most requests in any 60 seconds, on average; None is no limit.
         created, revoked: Unix time; `revoked` is None while the key is valid.
-        pages_today: pages processed today.
     """
 
     name: str

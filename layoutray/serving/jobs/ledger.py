@@ -41,11 +41,7 @@ _WAITS = DOCUMENTS.c.state == "waiting"
 
 
 class Ledger:
-    """The jobs in one database.
-
-    Args:
-        system: gives the system's time, in seconds since 1970, when the ledger is opened.
-    """
+    """The jobs in one database. `system` gives the system's time, in seconds since 1970, when it is opened."""
 
     def __init__(self, database: Database, system: Callable[[], float] = time.time) -> None:
         self.database = database
@@ -90,11 +86,7 @@ class Ledger:
         return self._start + time.monotonic() - self._started
 
     def check(self, patience_s: float = 10.0) -> None:
-        """Raise InputError when the ledger cannot be written, or another endpoint processes its jobs.
-
-        Args:
-            patience_s: how long that endpoint may take to end.
-        """
+        """Raise InputError if the ledger cannot be written, or another endpoint processes its jobs for `patience_s`."""
         until = time.monotonic() + patience_s
         try:
             with self.database.transaction():
@@ -107,11 +99,7 @@ class Ledger:
             raise InputError(f"the job ledger cannot be written: {error}; give another one") from error
 
     def find(self, submission: Submission) -> str | None:
-        """The job that the owner has submitted with the same key; None if there is none.
-
-        Raises:
-            DifferentSubmissionError: when that submission had another fingerprint.
-        """
+        """The job of the owner with this key, or None. Raises DifferentSubmissionError for another fingerprint."""
         with self.database.connection() as connection:
             return _submitted(connection, submission)
 
@@ -245,10 +233,7 @@ class Ledger:
     def finish(
         self, document: WaitingDocument, state: Literal["answered", "failed"], result: Mapping[str, Any]
     ) -> bool:
-        """Store the result of a document and forget its content.
-
-        Returns False, and stores nothing, when the document no longer waits: it was answered, cancelled or deleted.
-        """
+        """Store a result and forget the content. Returns False, and stores nothing, if the document no longer waits."""
         of_job = DOCUMENTS.c.job == document.job
         with self.database.transaction() as connection:
             last = connection.scalar(select(func.max(DOCUMENTS.c.ended)).where(of_job)) or 0
@@ -295,12 +280,7 @@ class Ledger:
         return deleted
 
     def results(self, job: str, after: int, limit: int) -> Generator[Mapping[str, Any]]:
-        """The results of ended documents, in the order in which they ended, once for each file; read one at a time.
-
-        Args:
-            after: `number` of the last document that is not wanted; 0 for all.
-            limit: most documents.
-        """
+        """The results of documents that ended after number `after`, in order, for each file; read one at a time."""
         found = select(FILES.c.position, FILES.c.name, DOCUMENTS.c.content, DOCUMENTS.c.state, DOCUMENTS.c.result)
         found = found.join_from(DOCUMENTS, FILES, DOCUMENT_FILES).order_by(FILES.c.position)
         for number in range(after + 1, after + 1 + limit):

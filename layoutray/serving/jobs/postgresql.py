@@ -46,11 +46,7 @@ _PAUSE_SECONDS = 1.0
 
 
 class ServerDatabase(Database):
-    """The database of a ledger. A claim ends with the connection that has made it.
-
-    Args:
-        settings: of the connection, as libpq takes them.
-    """
+    """The database of a ledger; `settings` as libpq takes them. A claim ends with the connection that has made it."""
 
     def __init__(self, settings: str) -> None:
         schema = func.hashtext(func.current_schema())
@@ -126,7 +122,7 @@ def _prepare(shown: str, connection: Connection) -> None:
     server = inspect(connection)
     found = sorted(server.get_table_names(server.default_schema_name))
     if not found:
-        tables.create(connection)
+        tables.METADATA.create_all(connection, checkfirst=False)
         connection.exec_driver_sql(f"CREATE TABLE {_MARK} AS SELECT {tables.VERSION} AS version")
     elif _MARK not in found:
         some = ", ".join(found[:3])

@@ -137,11 +137,7 @@ class Receivers:
 
 
 def signed(secret: str, message: str, seconds: int, body: bytes) -> Mapping[str, str]:
-    """The headers of a message: its id, the time in seconds since 1970, and their signature with the body.
-
-    Args:
-        secret: `whsec_` and the key in base64.
-    """
+    """The headers of a message: its id, seconds since 1970, and their signature with the body by a `whsec_` secret."""
     key = base64.b64decode(secret.removeprefix("whsec_"))
     signature = hmac.digest(key, f"{message}.{seconds}.".encode() + body, "sha256")
     return {

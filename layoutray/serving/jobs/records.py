@@ -54,12 +54,10 @@ class WaitingDocument:
     """A document that waits to be opened (`pages` is None) or answered.
 
     Attributes:
-        number: of the document in the ledger.
         content: SHA-256 of the content; empty for an object that was not read yet.
         address: of an object; empty for an uploaded file.
         data: content of an uploaded file; empty for an object.
         starts: how many times its processing has begun and not ended.
-        options: of its job.
     """
 
     number: int

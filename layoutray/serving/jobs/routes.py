@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -40,31 +40,19 @@ _UPLOADS = 4
 """Jobs that may be uploaded at once; each takes disk space for its files twice."""
 
 
+@dataclass(kw_only=True)
 class JobRoutes:
-    """The routes of jobs.
+    """The routes of jobs. `runner` is told when there is something new; the ledger alone says what."""
 
-    Args:
-        runner: told when there is something new; the ledger alone says what.
-        prefixes: addresses in buckets whose objects may be jobs.
-        receivers: hosts that may be told of the end of jobs.
-    """
+    ledger: Ledger
+    runner: JobRunner
+    access: Access
+    limits: Limits
+    prefixes: Prefixes
+    receivers: Receivers
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        runner: JobRunner,
-        access: Access,
-        limits: Limits,
-        prefixes: Prefixes,
-        receivers: Receivers,
-    ) -> None:
-        self._ledger = ledger
-        self._runner = runner
-        self._webhooks = Webhooks(ledger, receivers)
-        self._access = access
-        self._limits = limits
-        self._prefixes = prefixes
-        self._receivers = receivers
+    def __post_init__(self) -> None:
+        self._webhooks = Webhooks(self.ledger, self.receivers)
         self._uploads = Admission(lambda: _UPLOADS)
 
     def add_to(self, api: FastAPI) -> None:
@@ -86,13 +74,13 @@ class JobRoutes:
             ("/v1/webhook-secret", "POST", self.replace_secret, {"tags": ["webhooks"]}),
         ]
         for path, method, handler, more in routes:
-            dependencies = [Depends(self._access.guard.allow("jobs"))]
+            dependencies = [Depends(self.access.guard.allow("jobs"))]
             described: dict[str, Any] = {"responses": errors, "tags": ["jobs"], **more}
             api.add_api_route(path, handler, methods=[method], dependencies=dependencies, **described)
         api.webhooks.add_api_route("job-ended", _job_ended, methods=["POST"], tags=["webhooks"])
 
     async def run(self) -> None:
-        await asyncio.gather(self._runner.run(), self._webhooks.run())
+        await asyncio.gather(self.runner.run(), self._webhooks.run())
 
     async def submit(
         self,
@@ -116,27 +104,27 @@ class JobRoutes:
         options: dict[str, Any] = {"words": words} | ({} if model is None else {"model": model})
         options = options | ({"fields": fields} if fields else {})
         wanted = Submission(owner=caller.name, options=options, idempotency_key=idempotency_key)
-        async with within(self._limits.timeout_s, "the job", "send fewer files or try again later"):
-            await self._runner.require_model(model or DEFAULT, fields)
+        async with within(self.limits.timeout_s, "the job", "send fewer files or try again later"):
+            await self.runner.require_model(model or DEFAULT, fields)
             with self._uploads.enter(caller.name):
-                async with submission.receive_job(request, self._limits, wanted) as received:
+                async with submission.receive_job(request, self.limits, wanted) as received:
                     job, new = await self._add(received)
-        self._runner.hint()
+        self.runner.hint()
         response.status_code = 202 if new else 200
         response.headers["Location"] = f"/v1/jobs/{job}"
         return (await self._own(request, job)).shown
 
     async def _add(self, wanted: Submission) -> tuple[str, bool]:
         """The id of the job, and whether it is new. Raises ApiError when it cannot be accepted."""
-        most = self._limits.max_waiting_documents
+        most = self.limits.max_waiting_documents
         try:
             if wanted.webhook is not None:
-                self._receivers.check(wanted.webhook)
-            if found := await in_database(_LEDGER, self._ledger.find, wanted):
+                self.receivers.check(wanted.webhook)
+            if found := await in_database(_LEDGER, self.ledger.find, wanted):
                 return found, False
             if wanted.prefix is not None:
-                wanted = replace(wanted, files=await asyncio.to_thread(self._prefixes.files, wanted.prefix, most))
-            return await in_database(_LEDGER, self._ledger.add, wanted, most)
+                wanted = replace(wanted, files=await asyncio.to_thread(self.prefixes.files, wanted.prefix, most))
+            return await in_database(_LEDGER, self.ledger.add, wanted, most)
         except InputError as error:
             raise failures.invalid(str(error)) from error
         except DifferentSubmissionError as error:
@@ -170,8 +158,8 @@ class JobRoutes:
         pages together, so that its pages have no lines.
         """
         await self._own(request, job)
-        database = self._ledger.database
-        found = page_results(database, job, after, limit) if pages else self._ledger.results(job, after, limit)
+        database = self.ledger.database
+        found = page_results(database, job, after, limit) if pages else self.ledger.results(job, after, limit)
         return StreamingResponse(_lines(found), media_type=_JSON_LINES)
 
     async def deliveries(self, request: Request, job: str) -> WebhookResponse:
@@ -196,13 +184,13 @@ class JobRoutes:
     async def cancel(self, request: Request, job: str) -> JobResponse:
         """Forget the documents that wait; results stay. A job that has ended stays as it is."""
         await self._own(request, job, "cancelled")
-        await in_database(_LEDGER, self._ledger.cancel, job)
+        await in_database(_LEDGER, self.ledger.cancel, job)
         return (await self._found(request, job)).shown
 
     async def delete(self, request: Request, job: str) -> None:
         """Delete a job with its documents and results, also while it runs."""
         await self._own(request, job, "deleted")
-        if not await in_database(_LEDGER, self._ledger.delete, job):
+        if not await in_database(_LEDGER, self.ledger.delete, job):
             raise _unknown(job)
 
     async def _own(self, request: Request, job: str, does: str = "read") -> Job:
@@ -210,14 +198,14 @@ class JobRoutes:
         caller: Caller = request.state.caller
         found = await self._found(request, job)
         if caller.name not in ("", found.owner):
-            self._access.audit.used(caller.name, request.url.path, request_id(request.headers), found.owner, does)
+            self.access.audit.used(caller.name, request.url.path, request_id(request.headers), found.owner, does)
         return found
 
     async def _found(self, request: Request, job: str) -> Job:
         """A job. Raises ApiError (404) when there is no such job, or it is somebody else's."""
         caller: Caller = request.state.caller
         # Others are never looked up: PostgreSQL takes no text with the character NUL.
-        found = await in_database(_LEDGER, self._ledger.status, job) if job.isalnum() else None
+        found = await in_database(_LEDGER, self.ledger.status, job) if job.isalnum() else None
         if found is None or not (caller.sees_all or found.owner == caller.name):
             raise _unknown(job)
         return found

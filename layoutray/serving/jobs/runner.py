@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from layoutray.errors import ApiError, DocumentError, Reason
@@ -82,19 +83,16 @@ class JobRunner(LedgerLoop[WaitingDocument]):
     async def process(self, item: WaitingDocument) -> None:
         began = time.monotonic()
         try:
-            await self._process(item)
+            await asyncio.to_thread(self._ledger.start, item)
+            with suppress(ApiError), self._audit.record(item.owner, _PATH) as record:
+                record.document, record.pages = item.content, item.pages or 0
+                try:
+                    record.outcome = await self._step(item, record)
+                except ApiError as failure:
+                    await self._fail(item, failure)
+                    raise
         finally:
             self._shares.charge(item.owner, time.monotonic() - began - _TYPICAL_SECONDS)
-
-    async def _process(self, item: WaitingDocument) -> None:
-        await asyncio.to_thread(self._ledger.start, item)
-        with suppress(ApiError), self._audit.record(item.owner, _PATH) as record:
-            record.document, record.pages = item.content, item.pages or 0
-            try:
-                record.outcome = await self._step(item, record)
-            except ApiError as failure:
-                await self._fail(item, failure)
-                raise
 
     async def _step(self, document: WaitingDocument, record: AuditRecord) -> str:
         """Open or answer a document. Returns the outcome. Raises ApiError when that failed."""
@@ -119,11 +117,8 @@ class JobRunner(LedgerLoop[WaitingDocument]):
         if any(problem.retryable for problem in answer.errors) and _has_starts_left(document):
             return await self._later(document)
 
-        def finish() -> bool:
-            result = {"answer": answer.model_dump(mode="json", exclude_none=True)}
-            return self._ledger.finish(document, "answered", result)
-
-        stored = await asyncio.to_thread(finish)
+        dumped = partial(answer.model_dump, mode="json", exclude_none=True)
+        stored = await asyncio.to_thread(lambda: self._ledger.finish(document, "answered", {"answer": dumped()}))
         return answer.status if stored else "not_wanted"
 
     async def _open(self, document: WaitingDocument, pages: int, content: str) -> None:

@@ -3,6 +3,8 @@
 The long columns are last, so that SQLite reads the others without them.
 """
 
+from functools import partial
+
 import sqlalchemy as sa
 
 from layoutray.store.database import FileKind, executed
@@ -115,11 +117,6 @@ DOCUMENT_FILES = (FILES.c.job == DOCUMENTS.c.job) & (FILES.c.doc_id == DOCUMENTS
 """Files with the same content are one document."""
 
 
-def create(connection: sa.Connection) -> None:
-    """Create the tables."""
-    METADATA.create_all(connection, checkfirst=False)
-
-
 def _from_version_1(connection: sa.Connection) -> None:
     """A file of version 1 has no objects of buckets: the name of each document is the hash of its content."""
     executed("""
@@ -137,6 +134,6 @@ LEDGER_FILE = FileKind(
     version=VERSION,
     # An accepted job survives a loss of power. What is deleted is overwritten, and its space is given back.
     settings=("auto_vacuum = FULL", "synchronous = FULL", "secure_delete = ON"),
-    create=create,
+    create=partial(METADATA.create_all, checkfirst=False),
     migrations={1: _from_version_1},
 )

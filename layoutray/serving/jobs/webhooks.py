@@ -37,7 +37,6 @@ class DueWebhook:
     """A webhook that is to be called now.
 
     Attributes:
-        owner: of the job.
         attempt: number of this attempt, from 1.
     """
 

@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from layoutray.cluster.endpoint import service as module
-from layoutray.cluster.endpoint.service import Handles, Service
+from layoutray.cluster.endpoint.service import Service
 from layoutray.document import Box, Word
 from layoutray.document.answers import Problem
 from layoutray.errors import ApiError
@@ -47,10 +48,10 @@ def served(check: Callable[[Service, _Reader], Awaitable[None]], places: int = 1
 
     async def run() -> None:
         reader = _Reader()
-        made = (Capacity(places, 1, 1), PageCache(0), Telemetry(), Limits())
+        made: dict[str, Any] = {"reader": LocalHandle(reader), "holder": None, "served": {}, "routes": {}}
+        made |= {"capacity": Capacity(places, 1, 1), "kept": PageCache(0), "telemetry": Telemetry(), "limits": Limits()}
         async with asyncio.timeout(30):
-            handles = Handles(LocalHandle(reader), None)  # pyright: ignore[reportArgumentType]
-            await check(Service(handles, {}, *made), reader)
+            await check(Service(**made), reader)
 
     with pytest.MonkeyPatch.context() as patches:
         patches.setattr(module, "ray", SimpleNamespace(put=lambda data: data))
