@@ -31,50 +31,42 @@ class CalibrateOptions(EvaluationOptions, GoalOptions):
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("calibrate", arguments, CalibrateOptions)
     # Imported here because PyTorch takes seconds, for which `--help` shall not wait.
-    from layoutray.cli.shared.output_folder import new_folder
-    from layoutray.metrics.acceptance import Goal
-
-    goal = Goal(chosen.precision, chosen.risk)
-    with new_folder(chosen.out) as out:
-        _calibrate(chosen, goal, out)
-    return 0
-
-
-def _calibrate(chosen: CalibrateOptions, goal: "Goal", out: str) -> None:
     from layoutray import checkpoint
+    from layoutray.cli.shared.output_folder import new_folder
     from layoutray.evaluation.acceptance import choose_thresholds, with_thresholds
     from layoutray.evaluation.evaluate import evaluate
     from layoutray.evaluation.reference import with_reference
     from layoutray.evaluation.second_looks import second_looks
+    from layoutray.metrics.acceptance import Goal
 
-    tracked, selection = chosen.load(), chosen.selection()
-    fields = evaluate(tracked.loaded, selection).fields
-    if fields is None:
-        raise InputError(
-            f"{chosen.checkpoint} answers no fields; calibrate a checkpoint whose recipe has [task.fields]"
-        )
-    schema, judged = fields.schema, fields.judged
-    if chosen.second_looks:
-        if any(field.second_look for field in schema.values()):
-            raise InputError(f"{chosen.checkpoint} has second looks; give the checkpoint without them")
-        schema, judged = second_looks(fields.documents, schema)
-    schema = choose_thresholds(schema, judged, fields.scores, goal)
-    documents = with_reference(tracked.loaded, selection, fields.documents, judged, schema)
-    checkpoint.save(out, with_thresholds(documents, schema))
-    checkpoint.copy_example(tracked.folder, out)
-    if run := tracked.run():
-        run.note(out)
-    _show(
-        f"{tracked.loaded.recipe.name} on {selection.name}, {len(fields.documents)} documents",
-        judged,
-        schema,
-        goal,
-    )
-    terminal.say(f"checkpoint with thresholds: {chosen.out}")
+    goal = Goal(chosen.precision, chosen.risk)
+    with new_folder(chosen.out) as out:
+        tracked, selection = chosen.load(), chosen.selection()
+        fields = evaluate(tracked.loaded, selection).fields
+        if fields is None:
+            raise InputError(
+                f"{chosen.checkpoint} answers no fields; calibrate a checkpoint whose recipe has [task.fields]"
+            )
+        schema, judged = fields.schema, fields.judged
+        if chosen.second_looks:
+            if any(field.second_look for field in schema.values()):
+                raise InputError(f"{chosen.checkpoint} has second looks; give the checkpoint without them")
+            schema, judged = second_looks(fields.documents, schema)
+        schema = choose_thresholds(schema, judged, fields.scores, goal)
+        documents = with_reference(tracked.loaded, selection, fields.documents, judged, schema)
+        checkpoint.save(out, with_thresholds(documents, schema))
+        checkpoint.copy_example(tracked.folder, out)
+        if run := tracked.run():
+            run.note(out)
+        title = f"{tracked.loaded.recipe.name} on {selection.name}, {len(fields.documents)} documents"
+        _show(title, judged, schema, goal)
+        terminal.say(f"checkpoint with thresholds: {chosen.out}")
+    return 0
 
 
 def _show(title: str, judged: "Sequence[JudgedAnswer]", schema: "Schema", goal: "Goal") -> None:
     from layoutray.evaluation.acceptance import measure_acceptance
+    from layoutray.metrics.acceptance import fewest_answers, highest_precision
 
     acceptance = measure_acceptance(judged, schema)
     rows = [
@@ -89,22 +81,15 @@ def _show(title: str, judged: "Sequence[JudgedAnswer]", schema: "Schema", goal: 
     ]
     terminal.show_table(title, ("field", "answers", "accepted from", "accepted", "right"), rows)
     for name, field in schema.items():
-        if field.accept_from is None:
-            terminal.say(_why_none(name, sum(one.answer.name == name for one in judged), goal))
-
-
-def _why_none(name: str, answers: int, goal: "Goal") -> str:
-    """Why no value of a field is accepted, and what helps."""
-    from layoutray.metrics.acceptance import fewest_answers, highest_precision
-
-    needed = fewest_answers(goal.precision, goal.risk)
-    if answers < needed:
-        return (
-            f"no value of {name} is accepted: a precision of {goal.precision} at a risk of {goal.risk} needs at least "
-            f"{needed} answers, all of them right, and there are {answers}, which show at most "
-            f"{highest_precision(answers, goal.risk):.3f}; label more documents, or give a lower --precision"
+        if field.accept_from is not None:
+            continue
+        answers, needed = sum(one.answer.name == name for one in judged), fewest_answers(goal.precision, goal.risk)
+        why = (
+            f"a precision of {goal.precision} at a risk of {goal.risk} needs at least {needed} answers, all of them "
+            f"right, and there are {answers}, which show at most {highest_precision(answers, goal.risk):.3f}; label "
+            "more documents, or give a lower --precision"
+            if answers < needed
+            else "too many of its most confident answers are wrong for a threshold that shows a precision of "
+            f"{goal.precision} at a risk of {goal.risk}; give a lower --precision"
         )
-    return (
-        f"no value of {name} is accepted: too many of its most confident answers are wrong for a threshold that shows "
-        f"a precision of {goal.precision} at a risk of {goal.risk}; give a lower --precision"
-    )
+        terminal.say(f"no value of {name} is accepted: {why}")

@@ -1,12 +1,14 @@
 """`layoutray drift`: whether and since when the documents of a model have changed, without labels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import option
+from layoutray.errors import InputError
 
 if TYPE_CHECKING:
     from layoutray.document.signals import Observed
@@ -41,10 +43,7 @@ class DriftOptions:
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("drift", arguments, DriftOptions)
     # Imported here because packages take seconds, for which `--help` shall not wait.
-    from dataclasses import asdict
-
     from layoutray.document.signals import Reference
-    from layoutray.errors import InputError
     from layoutray.formats.spreadsheet import csv_file
     from layoutray.review.drift import FIRST, drift
     from layoutray.store import shards
@@ -112,7 +111,5 @@ def _show(found: "Drift") -> None:
 
 
 def _named(document: "Place") -> str:
-    from datetime import datetime
-
     when = f" ({datetime.fromtimestamp(document.time):%Y-%m-%d %H:%M})" if document.time else ""
     return f"{document.source or document.doc_id}{when}"

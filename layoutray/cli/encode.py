@@ -147,11 +147,7 @@ def summarise(card: "Card", training_recipe: "Recipe", out: str) -> None:
 
 
 def say_cuts(recipe: "Recipe", documents: int, texts: int, where: str = "") -> None:
-    """Say how many documents and target texts were truncated. Says nothing for a count of 0.
-
-    Args:
-        where: appended to the message; how to list them.
-    """
+    """Say how many documents and target texts were truncated, if any, and `where` to list them."""
     from layoutray.tasks import WritesTexts
 
     if documents:

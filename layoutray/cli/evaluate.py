@@ -13,7 +13,6 @@ from layoutray.errors import DocumentError, InputError
 
 if TYPE_CHECKING:
     from layoutray.evaluation.evaluate import Evaluation
-    from layoutray.evaluation.pictures import PageOverlay
 
 _MORE = ("lost_entities", "recall_with_lost", "f1_with_lost", "record_f1", "record_field_f1")
 """Metrics below the table, if they were measured."""
@@ -146,14 +145,12 @@ def _pictures(evaluation: "Evaluation", name: str) -> Iterator[tuple[str, bytes]
     yield f"confusion_{name}", confusion_picture(words.confusion)
     fields = evaluation.fields and evaluation.fields.calibration
     yield f"reliability_{name}", reliability_picture(words.calibration, fields)
-    overlays = [png for overlay in words.overlays if (png := _overlay_picture(overlay))]
-    yield from ((f"overlay_{name}_{number}", png) for number, png in enumerate(overlays, start=1))
-
-
-def _overlay_picture(overlay: "PageOverlay") -> bytes | None:
-    """None, with a message, when the page's image cannot be read."""
-    try:
-        return overlay.png()
-    except DocumentError as error:
-        terminal.say(f"no overlay of page {overlay.page.number} of {overlay.page.source}: {error}")
-        return None
+    drawn = 0
+    for overlay in words.overlays:
+        try:
+            picture = overlay.png()
+        except DocumentError as error:
+            terminal.say(f"no overlay of page {overlay.page.number} of {overlay.page.source}: {error}")
+            continue
+        drawn += 1
+        yield f"overlay_{name}_{drawn}", picture

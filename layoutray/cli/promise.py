@@ -1,15 +1,10 @@
 """`layoutray promise`: what reviewed answers of a registered model show, and lower thresholds where they allow it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, replace
 
 from layoutray.cli.shared import checked, options, terminal
 from layoutray.cli.shared.options import GoalOptions, option
-
-if TYPE_CHECKING:
-    from layoutray.checkpoint import Checkpoint
-    from layoutray.review.promise import Promise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,15 +28,14 @@ class PromiseOptions(GoalOptions):
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("promise", arguments, PromiseOptions)
     # Imported here because PyTorch takes seconds, for which `--help` shall not wait.
-    from dataclasses import asdict
-
     from layoutray import checkpoint
     from layoutray.cli.shared.output_folder import new_folder
-    from layoutray.evaluation.acceptance import thresholds
+    from layoutray.evaluation.acceptance import thresholds, with_thresholds
     from layoutray.metrics.acceptance import Goal
     from layoutray.review.promise import AnsweredBy, promises
     from layoutray.review.store import ReviewStore
-    from layoutray.tracking import registered
+    from layoutray.tasks import document_fields_of
+    from layoutray.tracking import registered, runs
     from layoutray.tracking.registered import CHAMPION
 
     goal = Goal(chosen.precision, chosen.risk)
@@ -53,33 +47,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     store.close()
     for one in made:
         terminal.say(one.text(goal))
-    if chosen.out and any(one.lowered is not None for one in made):
+    lower = {one.field: one.lowered for one in made if one.lowered is not None}
+    if chosen.out and lower:
         with new_folder(chosen.out) as out:
-            _lower(chosen, folder, loaded, version, made, out)
+            fields = document_fields_of(loaded.recipe.task)
+            lowered = {name: replace(fields[name], accept_from=accept_from) for name, accept_from in lower.items()}
+            checkpoint.save(out, with_thresholds(loaded, lowered, version))
+            checkpoint.copy_example(folder, out)
+            wanted = {"precision": chosen.precision, "risk": chosen.risk}
+            run = runs.create_run(chosen.tracking_uri, loaded.recipe.name, "promise", wanted, {})
+            run.log_checkpoint(out)
+            run.note(out)
+            # It is the champion at once: its answers are the same.
+            new = run.register(chosen.name)
+            registered.promote(chosen.name, new, chosen.tracking_uri)
+            names = ", ".join(lowered)
+            terminal.say(f"version {new} of {chosen.name} accepts more answers, and is the champion: {names}")
     terminal.show_report({"version": version, "promises": [asdict(one) for one in made]}, chosen.json)
     return 0
-
-
-def _lower(
-    chosen: PromiseOptions, folder: str, loaded: "Checkpoint", version: str, made: "Sequence[Promise]", out: str
-) -> None:
-    """Write the checkpoint with lower thresholds, and make it the champion: its answers are the same."""
-    from dataclasses import replace
-
-    from layoutray import checkpoint
-    from layoutray.evaluation.acceptance import with_thresholds
-    from layoutray.tasks import document_fields_of
-    from layoutray.tracking import registered, runs
-
-    fields = document_fields_of(loaded.recipe.task)
-    lower = {one.field: one.lowered for one in made if one.lowered is not None}
-    lowered = {name: replace(fields[name], accept_from=accept_from) for name, accept_from in lower.items()}
-    checkpoint.save(out, with_thresholds(loaded, lowered, version))
-    checkpoint.copy_example(folder, out)
-    goal = {"precision": chosen.precision, "risk": chosen.risk}
-    run = runs.create_run(chosen.tracking_uri, loaded.recipe.name, "promise", goal, {})
-    run.log_checkpoint(out)
-    run.note(out)
-    new = run.register(chosen.name)
-    registered.promote(chosen.name, new, chosen.tracking_uri)
-    terminal.say(f"version {new} of {chosen.name} accepts more answers, and is the champion: {', '.join(lowered)}")

@@ -52,16 +52,18 @@ class PromoteOptions:
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("promote", arguments, PromoteOptions)
     # Imported here because PyTorch takes seconds, for which `--help` shall not wait.
+    from layoutray import checkpoint
     from layoutray.evaluation.page_selection import PageSelection
     from layoutray.evaluation.replacement import compare
     from layoutray.tracking import registered
     from layoutray.tracking.registered import CANDIDATE, CHAMPION
 
-    champion, candidate = (_version(chosen, alias) for alias in (CHAMPION, CANDIDATE))
+    named = (f"models:/{chosen.name}@{alias}" for alias in (CHAMPION, CANDIDATE))
+    (old, champion), (new, candidate) = (registered.checkpoint_folder(one, chosen.tracking_uri) for one in named)
     if champion == candidate:
         raise InputError(f"version {champion} of {chosen.name} is candidate and champion; register another one first")
     selection = PageSelection(tuple(chosen.pages), chosen.split)
-    before, after = _load(chosen, champion), _load(chosen, candidate)
+    before, after = checkpoint.load(old), checkpoint.load(new)
     comparison = compare(before, after, selection)
     title = f"{chosen.name}: F1 on {selection.name}, {comparison.documents} documents"
     columns = ("", f"champion, version {champion}", f"candidate, version {candidate}", "difference", "95 % interval")
@@ -88,20 +90,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     registered.promote(chosen.name, candidate, chosen.tracking_uri)
     terminal.say(f"models:/{chosen.name}@{CHAMPION} is now version {candidate}; `layoutray rollback` undoes this")
     return 0
-
-
-def _version(chosen: PromoteOptions, alias: str) -> str:
-    from layoutray.tracking import registered
-
-    return registered.version_of(registered.resolve(f"models:/{chosen.name}@{alias}", chosen.tracking_uri))
-
-
-def _load(chosen: PromoteOptions, version: str) -> "Checkpoint":
-    from layoutray import checkpoint
-    from layoutray.tracking import registered
-
-    folder, _ = registered.checkpoint_folder(f"models:/{chosen.name}/{version}", chosen.tracking_uri)
-    return checkpoint.load(folder)
 
 
 def _row(name: str, one: "ComparedF1") -> tuple[object, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,9 +18,6 @@ from layoutray.formats.spreadsheet import csv_file
 from layoutray.store import codec, shards
 from layoutray.store.answer_set import pages_folder
 from layoutray.store.data_set import DataSet
-
-if TYPE_CHECKING:
-    from layoutray.active_learning.choice import ChosenDocument
 
 REVIEW = "review.csv"
 """File with the chosen documents, the first to label first."""
@@ -49,39 +46,46 @@ class SelectOptions(LabelStudioOptions, CheckpointOptions):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("select", arguments, SelectOptions)
-    with new_folder(chosen.out) as out:
-        _select(chosen, out)
-    return 0
-
-
-def _select(chosen: SelectOptions, out: str) -> None:
     # Imported here because PyTorch takes seconds, for which `--help` shall not wait.
     from layoutray.active_learning.choice import choose
     from layoutray.active_learning.reading import read_documents
     from layoutray.inference.extractor import Extractor
     from layoutray.tracking import registered
 
-    checkpoint, version = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
-    extractor = Extractor.load(checkpoint, version=version)
-    labelled = [read for folder in chosen.labelled for read in read_documents(extractor, _batches(folder))]
-    folder = pages_folder(chosen.pages)
-    candidates = read_documents(extractor, _batches(folder, ~_is_one_of([read.doc_id for read in labelled])))
-    if chosen.count > len(candidates):
-        raise InputError(
-            f"--count is {chosen.count}, but {chosen.pages} has {len(candidates)} documents with words "
-            "that are not in --labelled; give a lower --count, or ingest more documents"
+    with new_folder(chosen.out) as out:
+        checkpoint, version = registered.checkpoint_folder(chosen.checkpoint, chosen.tracking_uri)
+        extractor = Extractor.load(checkpoint, version=version)
+        labelled = [read for folder in chosen.labelled for read in read_documents(extractor, _batches(folder))]
+        folder = pages_folder(chosen.pages)
+        candidates = read_documents(extractor, _batches(folder, ~_is_one_of([read.doc_id for read in labelled])))
+        if chosen.count > len(candidates):
+            raise InputError(
+                f"--count is {chosen.count}, but {chosen.pages} has {len(candidates)} documents with words "
+                "that are not in --labelled; give a lower --count, or ingest more documents"
+            )
+        documents = choose(candidates, labelled, chosen.count)
+        if chosen.label_studio:
+            ranks = {one.document.doc_id: rank for rank, one in enumerate(documents)}
+            pages = sorted(
+                DataSet(folder).read_pages(_is_one_of([*ranks])), key=lambda page: (ranks[page.doc_id], page.number)
+            )
+            labels = (*extractor.entity_types, *chosen.labels)
+            answers = (answer.to_json() for answer in extractor.answers(pages))
+            write_tasks(pages, suggestions(answers), replace(chosen, labels=labels))
+        rows: list[Sequence[Any]] = [_COLUMNS]
+        for rank, one in enumerate(documents, start=1):
+            read = one.document
+            why = "; ".join(  # the words whose labels are least certain, each with its label
+                f"{word.text} {'no entity' if word.label == OUTSIDE else word.label} {word.confidence:.2f}"
+                for word in read.doubts
+            )
+            numbers = (read.words, f"{read.uncertainty:.3f}", f"{one.similarity:.3f}")
+            rows.append((rank, read.doc_id, read.source, *numbers, why))
+        shards.write_bytes(csv_file(rows), out, REVIEW)
+        terminal.say(
+            f"{len(documents)} of {len(candidates)} documents, the first to label first: {chosen.out}/{REVIEW}"
         )
-    documents = choose(candidates, labelled, chosen.count)
-    if chosen.label_studio:
-        ranks = {one.document.doc_id: rank for rank, one in enumerate(documents)}
-        pages = sorted(
-            DataSet(folder).read_pages(_is_one_of([*ranks])), key=lambda page: (ranks[page.doc_id], page.number)
-        )
-        labels = (*extractor.entity_types, *chosen.labels)
-        answers = (answer.to_json() for answer in extractor.answers(pages))
-        write_tasks(pages, suggestions(answers), replace(chosen, labels=labels))
-    shards.write_bytes(_review(documents), out, REVIEW)
-    terminal.say(f"{len(documents)} of {len(candidates)} documents, the first to label first: {chosen.out}/{REVIEW}")
+    return 0
 
 
 def _batches(folder: str, rows: pc.Expression | None = None) -> Iterator[list[Page]]:
@@ -91,17 +95,3 @@ def _batches(folder: str, rows: pc.Expression | None = None) -> Iterator[list[Pa
 
 def _is_one_of(doc_ids: Sequence[str]) -> pc.Expression:
     return pc.field("doc_id").isin(pa.array(doc_ids, pa.string()))
-
-
-def _review(documents: "Sequence[ChosenDocument]") -> bytes:
-    """The documents as CSV with a header; `why` has the words whose labels are least certain, each with its label."""
-    rows: list[Sequence[Any]] = [_COLUMNS]
-    for rank, one in enumerate(documents, start=1):
-        read = one.document
-        why = "; ".join(
-            f"{word.text} {'no entity' if word.label == OUTSIDE else word.label} {word.confidence:.2f}"
-            for word in read.doubts
-        )
-        numbers = (read.words, f"{read.uncertainty:.3f}", f"{one.similarity:.3f}")
-        rows.append((rank, read.doc_id, read.source, *numbers, why))
-    return csv_file(rows)

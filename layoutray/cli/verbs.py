@@ -9,12 +9,7 @@ from layoutray.errors import MissingDependencyError
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One command of `layoutray`.
-
-    Attributes:
-        summary: one sentence for `--help`.
-        function: `.MODULE:FUNCTION` in `layoutray.cli`; takes the arguments after the verb and returns the exit status.
-    """
+    """One command. `function` is `.MODULE:FUNCTION` in `layoutray.cli`; it takes arguments, returns the exit status."""
 
     summary: str
     function: str

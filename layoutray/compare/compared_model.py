@@ -24,7 +24,6 @@ class ComparedModel:
         coverage: `accepted_at_99`, the share of answered fields that can be accepted with a precision of 0.99; None if
             the model answers no fields.
         milliseconds: to answer a page, from its words on.
-        parameters: number of the model's weights.
     """
 
     clean: Measurement

@@ -122,13 +122,16 @@ class Comparison:
         """A row of the report for each recipe, best first."""
         return [self._recipe(name) for name in self.f1]
 
-    def lost(self, other: str) -> list[DocumentDifference]:
-        """The documents of which the best recipe finds more values than `other`, greatest difference first."""
-        return self._sorted_differences(other, sign=1)
-
-    def found(self, other: str) -> list[DocumentDifference]:
-        """The documents of which `other` finds more values than the best recipe, greatest difference first."""
-        return self._sorted_differences(other, sign=-1)
+    def differing(self, other: str, sign: int) -> list[DocumentDifference]:
+        """Documents of which the best recipe finds more values than `other` (with `sign` -1: fewer), most first."""
+        best, theirs = self._correct(self.best), self._correct(other)
+        expected = _expected(self.models[other][0])
+        every = [
+            DocumentDifference(doc_id, count, float(by_best), float(by_other))
+            for (doc_id, count), by_best, by_other in zip(expected.items(), best, theirs, strict=True)
+            if sign * (by_best - by_other) > 0
+        ]
+        return sorted(every, key=lambda one: sign * (one.by_other - one.by_best))[:_LISTED]
 
     def _recipe(self, name: str) -> ComparedRecipe:
         models = self.models[name]
@@ -149,16 +152,6 @@ class Comparison:
             milliseconds=float(np.mean([one.milliseconds for one in models])),
             parameters=models[0].parameters,
         )
-
-    def _sorted_differences(self, other: str, sign: int) -> list[DocumentDifference]:
-        best, theirs = self._correct(self.best), self._correct(other)
-        expected = _expected(self.models[other][0])
-        every = [
-            DocumentDifference(doc_id, count, float(by_best), float(by_other))
-            for (doc_id, count), by_best, by_other in zip(expected.items(), best, theirs, strict=True)
-            if sign * (by_best - by_other) > 0
-        ]
-        return sorted(every, key=lambda one: sign * (one.by_other - one.by_best))[:_LISTED]
 
     def _correct(self, name: str) -> NDArray[np.float64]:
         """Correct values of each document, as the mean of the seeds."""

@@ -44,11 +44,7 @@ _NOTES = (
 
 
 def comparison_page(comparison: Comparison, selection: PageSelection) -> str:
-    """The report as HTML.
-
-    Args:
-        selection: the pages on which the recipes were measured.
-    """
+    """The report as HTML."""
     rows = comparison.recipes()
     seeds = "1 seed" if len(rows[0].seeds) == 1 else f"{len(rows[0].seeds)} seeds"
     title = escape(f"{len(rows)} recipes, {seeds} each, on {comparison.documents} documents of {selection.name}")
@@ -109,7 +105,7 @@ def _recipe_table(recipes: Sequence[ComparedRecipe]) -> str:
 
 def _document_tables(comparison: Comparison, other: str, selection: PageSelection) -> str:
     """The documents in which the best recipe and another one differ most."""
-    lost, found = comparison.lost(other), comparison.found(other)
+    lost, found = comparison.differing(other, 1), comparison.differing(other, -1)
     pages = _first_pages(selection, [one.doc_id for one in (*lost, *found)])
     head = ["document", "values", f"found by {comparison.best}", f"found by {other}", "first page"]
     parts = [f"<h2>{escape(comparison.best)} and {escape(other)}</h2>"]

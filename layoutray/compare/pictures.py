@@ -49,11 +49,7 @@ def learning_curve(
 
 
 def metric_by_value(points: Sequence[tuple[object, float]], best: object, key: str, metric: str) -> Figure:
-    """The metric for each value of the setting `key`, with the value `best` marked.
-
-    Args:
-        points: (value, metric), in the order to draw; they are equally spaced, whatever the values are.
-    """
+    """The metric of each value of the setting `key`, in order and equally spaced, with the value `best` marked."""
     figure = Figure(figsize=(8, 4.5), dpi=120, layout="constrained")
     axes = figure.add_subplot()
     values, scores = [value for value, _ in points], [score for _, score in points]

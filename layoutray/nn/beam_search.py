@@ -25,7 +25,6 @@ class BeamSearchSettings:
     Attributes:
         start_id: first input of the decoder; not part of the text.
         end_id: token that ends a text; not part of the text.
-        max_length: maximum length.
         min_length: minimum length; if it equals `max_length`, every text has exactly this length.
         beams: number of hypotheses per document.
         length_penalty: values above 0 favour longer texts.

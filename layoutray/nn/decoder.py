@@ -34,8 +34,6 @@ class DecoderConfig:
     """Configuration of a decoder; the defaults are the paper's DeepPyramidion.
 
     Attributes:
-        layers: number of layers.
-        heads: attention heads per layer.
         feed_forward: inner width of feed-forward blocks.
         dropout: on embeddings and sub-layer updates.
         attention_dropout: on attention probabilities.
@@ -54,12 +52,7 @@ class DecoderConfig:
 
 @dataclass(frozen=True)
 class AttentionSource:
-    """Keys and values to attend to.
-
-    Attributes:
-        memory: keys and values; one row per hypothesis or per document.
-        mask: True on visible keys.
-    """
+    """Keys and values to attend to, a row for each hypothesis or document; the mask is True on visible keys."""
 
     memory: KeysAndValues
     mask: Bool[Tensor, "#rows 1 #queries keys"]

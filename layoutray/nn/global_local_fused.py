@@ -27,11 +27,7 @@ _KERNELS = 64
 def fused_context(
     inputs: AttentionInputs, value: Float[Tensor, "batch heads tokens size"], tiles: BlockMask
 ) -> Float[Tensor, "batch heads tokens size"]:
-    """The weighted sums of values under the attention probabilities of `inputs`.
-
-    Args:
-        tiles: the `block_mask` of the mask and reach of `inputs`, which all layers of a model share.
-    """
+    """The weighted sums of values; `tiles` is the `block_mask` of mask and reach, which all layers share."""
     compute = compiled() if value.is_cuda else flex_attention
     context: Tensor = compute(inputs.query, inputs.key, value, score_mod=_score(inputs), block_mask=tiles, scale=1.0)
     return context

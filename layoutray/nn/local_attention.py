@@ -29,9 +29,6 @@ def banded_probabilities(
 ) -> Float[Tensor, "batch heads blocks reach three_reach"]:
     """softmax(QKᵀ/√size) over the real keys within `reach` of each query; exactly 0 elsewhere and in rows of padding.
 
-    Args:
-        mask: True on real tokens.
-
     Returns:
         For each query, probabilities over the keys of the previous, its own and the next block; `dense_matrix` converts
         them to a matrix. The last block is padded.

@@ -55,9 +55,6 @@ class RichAttention(nn.Module):
 
     The paper does not state the initial values. Here, maps start as N(0, 0.02²) with biases 0, which makes both orders
     equally probable.
-
-    Args:
-        theta: initial value of θ.
     """
 
     def __init__(self, heads: int, head_size: int, axes: int = 2, theta: float = INITIAL_THETA) -> None:

@@ -24,11 +24,7 @@ ContextualiserMask = Literal["masked", "reference_parity"]
 
 
 class SkimAttention(nn.Module):
-    """Eq. 3: A = softmax(QKᵀ/√s) with queries and keys computed from layout embeddings.
-
-    Args:
-        config: of the architecture, an `architectures.SkimConfig`.
-    """
+    """Eq. 3: A = softmax(QKᵀ/√s) with queries and keys of layout embeddings; of an `architectures.SkimConfig`."""
 
     def __init__(self, config: Any, dropout: float) -> None:
         super().__init__()

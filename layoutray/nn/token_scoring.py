@@ -73,8 +73,6 @@ def scorer(name: ScorerName, width: int, dropout: float, step: int) -> nn.Module
     PoWER-BERT (arXiv:2001.08950).
 
     Args:
-        width: width of the states.
-        dropout: dropout of `nonlinear`.
         step: number of tokens per kept token.
     """
     match name:

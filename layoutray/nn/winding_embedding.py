@@ -41,11 +41,7 @@ def factors(count: int, winding: Winding) -> Float[Tensor, " count"]:
 
 
 class WindingEmbedding(nn.Module):
-    """ℓ; it has no trainable parameters.
-
-    Args:
-        width: width of the embedding, divisible by eight; each of the four coordinates has width / 8 factors.
-    """
+    """ℓ, without trainable parameters; `width` is divisible by eight: each coordinate has width / 8 factors."""
 
     factors: Tensor
 

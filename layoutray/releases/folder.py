@@ -164,7 +164,6 @@ def assemble(
 
     Args:
         file: the file of `config`; the vocabulary is in the same folder.
-        names: the authors' parameter names <-> ours.
 
     Raises:
         CheckpointError: if the vocabulary is missing or does not match `config`, or the weights do not fit; lists

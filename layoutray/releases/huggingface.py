@@ -15,7 +15,7 @@ from layoutray.auto_classes import LayoutrayConfig, LayoutrayForTokenClassificat
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import CheckpointError
 from layoutray.releases.library_form import library_form
-from layoutray.tasks import ReadsNames, TagsWords, fields_of
+from layoutray.tasks import ReadsNames, TagsWords
 from layoutray.tasks.masked_lm import MaskedLanguageModel
 from layoutray.tokenizer import Tokenizer
 
@@ -79,17 +79,8 @@ def needs_layoutray(model: Any) -> bool:
     return isinstance(model, LayoutrayForTokenClassification)
 
 
-def known_value_fields(loaded: Checkpoint) -> list[str]:
-    """Fields with lists of known values, which are the owner's data and are not exported."""
-    return sorted(name for name, kind in fields_of(loaded.recipe.task).items() if kind.known_values)
-
-
 def write(folder: Path, loaded: Checkpoint, model: Any, card: str) -> None:
-    """Write `model` with the vocabulary of `loaded`; the card comes last.
-
-    Raises:
-        CheckpointError: if the library cuts words differently than the vocabulary.
-    """
+    """Write `model` and the vocabulary, the card last. Raises CheckpointError if the library cuts words differently."""
     folder.mkdir(parents=True, exist_ok=True)
     _write_tokenizer(folder, loaded.tokenizer, loaded.recipe.max_length)
     model.save_pretrained(folder)

@@ -26,8 +26,6 @@ class LibraryForm:
     """A checkpoint as the library describes it.
 
     Attributes:
-        config: the library's configuration.
-        names: the library's parameter names <-> ours.
         weights: under our names.
     """
 

@@ -88,7 +88,6 @@ class Evaluated:
     """What was measured on one set of pages.
 
     Attributes:
-        folders: of the pages.
         split: name of the selection, for example `test`.
         metrics: by the names of reports.
         words: word sources of the pages; empty if the report does not say.
@@ -114,27 +113,23 @@ class Evaluated:
         return ((name, self.metrics[name]) for name in _NAMES if name in self.metrics)
 
 
-@dataclass(frozen=True)
-class Statements:
-    """What the exporting person states, because no file says it.
-
-    Attributes:
-        licence: of the model, an identifier such as `apache-2.0`; empty if not stated.
-        data_licences: of the data, as text; empty if not stated.
-        languages: codes such as `en`.
-    """
-
-    licence: str = ""
-    data_licences: Sequence[str] = ()
-    languages: Sequence[str] = ()
-
-
-def model_card(loaded: Checkpoint, evaluated: Sequence[Evaluated], stated: Statements, *, needs_layoutray: bool) -> str:
+def model_card(
+    loaded: Checkpoint,
+    evaluated: Sequence[Evaluated],
+    *,
+    needs_layoutray: bool,
+    licence: str = "",
+    data_licences: Sequence[str] = (),
+    languages: Sequence[str] = (),
+) -> str:
     """The text of `README.md`: metadata with `model-index` as YAML, and the sections of a model card.
 
     Args:
         evaluated: on pages with truth; the evaluation on dev that the checkpoint keeps is added.
         needs_layoutray: the transformers library has no such model.
+        licence: of the model, an identifier such as `apache-2.0`; empty if the exporting person does not state it.
+        data_licences: of the data, as text; empty if not stated.
+        languages: codes such as `en`.
     """
     # The evaluation on dev by which the checkpoint was chosen.
     kept = {name.removeprefix("dev."): value for name, value in loaded.metrics.items() if name.startswith("dev.")}
@@ -142,7 +137,7 @@ def model_card(loaded: Checkpoint, evaluated: Sequence[Evaluated], stated: State
     every = [on_dev, *evaluated] if kept else evaluated
     sections = {
         "Use": _example(loaded, needs_layoutray),
-        "Training data": _data(loaded, stated),
+        "Training data": _data(loaded, data_licences),
         "Evaluation": _evaluation(loaded, every),
         "Calibration": _calibration(loaded, every),
         "Intended use": [
@@ -161,11 +156,11 @@ def model_card(loaded: Checkpoint, evaluated: Sequence[Evaluated], stated: State
     }
     body = [f"## {title}\n\n" + "\n".join(lines) for title, lines in sections.items()]
     parts = [f"# {_plain(loaded.recipe.name)}", _summary(loaded, needs_layoutray), *body]
-    metadata = _metadata(loaded, every, stated).to_yaml()
+    metadata = _metadata(loaded, every, licence, languages).to_yaml()
     return f"---\n{metadata}\n---\n\n" + "\n\n".join(parts) + "\n"
 
 
-def _metadata(loaded: Checkpoint, every: Sequence[Evaluated], stated: Statements) -> ModelCardData:
+def _metadata(loaded: Checkpoint, every: Sequence[Evaluated], licence: str, languages: Sequence[str]) -> ModelCardData:
     task = "token-classification" if isinstance(loaded.recipe.task, TagsWords) else "fill-mask"
     results = [
         EvalResult(
@@ -183,8 +178,8 @@ def _metadata(loaded: Checkpoint, every: Sequence[Evaluated], stated: Statements
     ]
     try:
         return ModelCardData(
-            language=[*stated.languages] or None,
-            license=stated.licence or None,
+            language=[*languages] or None,
+            license=licence or None,
             library_name="transformers",
             pipeline_tag=task,
             tags=["layoutray", "document-understanding", loaded.recipe.arch],
@@ -219,7 +214,7 @@ def _example(loaded: Checkpoint, needs_layoutray: bool) -> list[str]:
     return ["```python", code, "```"]
 
 
-def _data(loaded: Checkpoint, stated: Statements) -> list[str]:
+def _data(loaded: Checkpoint, data_licences: Sequence[str]) -> list[str]:
     provenance = loaded.provenance
     lines = [f"- {_origin(folder)[0]}" for folder in provenance.get("pages_from", ())]
     lines = lines or ["- The checkpoint does not say what it was trained on."]
@@ -227,7 +222,7 @@ def _data(loaded: Checkpoint, stated: Statements) -> list[str]:
         lines.append(f"- Training started from {', '.join(map(_base, start))}.")
     if folder := provenance.get("imported_from"):
         lines.append(f"- The weights were imported from {_base(folder)}.")
-    licences = "; ".join(stated.data_licences) or "not stated. Ask for it before you use or publish the model."
+    licences = "; ".join(data_licences) or "not stated. Ask for it before you use or publish the model."
     return [*lines, f"- Licences of the data: {licences}"]
 
 

@@ -10,11 +10,7 @@ from layoutray.store import sources
 
 
 def page_picture(page: Page) -> Image.Image:
-    """The source picture of `page`, resized to the width and height of the page.
-
-    Raises:
-        DocumentError: when the page has no picture or the picture cannot be read.
-    """
+    """The source picture, resized to the size of the page. Raises DocumentError when none can be read."""
     if not page.image:
         raise DocumentError(Reason.NOT_FOUND, "the data set has no picture of it", stage="open")
     picture = Image.fromarray(render.page_picture(sources.read_bytes(page.image), page.number, Recognition()).image)

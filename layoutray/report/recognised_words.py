@@ -59,12 +59,7 @@ def level_of(word: Word) -> Level:
 
 
 def draw(image: Image.Image, page: Page, caption: Sequence[str]) -> Image.Image:
-    """The page with boxes, coloured by confidence, and the reading order; beside it the texts of the words.
-
-    Args:
-        image: picture of `page`, in any size.
-        caption: lines above the page.
-    """
+    """The page on `image` (any size) with boxes coloured by confidence and the reading order; beside it the texts."""
     size = shown_size(page)
     shown = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
     texts = Image.new("RGB", size, PAPER)

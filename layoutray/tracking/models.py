@@ -106,11 +106,7 @@ def log_metrics(
 
 
 def register(client: MlflowClient, run_id: str, name: str) -> str:
-    """Make the model of a run the next version of the registered model `name`, and link both. Returns the version.
-
-    Raises:
-        InputError: if the run has no model.
-    """
+    """Make the model of a run the next version of `name`, link both, return it. Raises InputError without a model."""
     model = of_run(client, run_id)
     if model is None:
         raise InputError(f"run {run_id} has no checkpoint that can be registered")
@@ -129,12 +125,7 @@ def register(client: MlflowClient, run_id: str, name: str) -> str:
 
 
 def _save_flavor(folder: Path, own: Path, facts: Mapping[str, str]) -> None:
-    """Write the files of the MLflow model.
-
-    Args:
-        own: the input example, if it exists, else it is a generated page.
-        facts: metadata of the model.
-    """
+    """Write the files of the MLflow model. Its input example is `own`, if that exists, else a generated page."""
     example = json.loads(own.read_bytes()) if own.is_file() else _GENERATED
     mlflow.pyfunc.save_model(
         str(folder),

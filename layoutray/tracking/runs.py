@@ -171,8 +171,6 @@ class Opening:
     """What is known of a run when it is opened.
 
     Attributes:
-        experiment: its name.
-        name: of the run.
         parameters: their nested keys are joined by dots.
         tags: besides those of the command.
         command: `layoutray VERB ...` in a shell, or `layoutray.VERB(...)` in Python.

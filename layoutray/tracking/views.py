@@ -62,11 +62,7 @@ def address(uri: str, experiment: str, run: str) -> str:
 
 
 def find_or_create(client: MlflowClient, name: str, artifacts: str | None) -> str:
-    """Id of experiment `name`.
-
-    Args:
-        artifacts: where a new experiment keeps its files; None lets the server decide.
-    """
+    """Id of experiment `name`. A new one keeps its files in `artifacts`; with None, the server decides."""
     known = client.get_experiment_by_name(name)
     experiment = known.experiment_id if known else client.create_experiment(name, artifact_location=artifacts)
     if known is None or _KIND not in known.tags:
@@ -95,10 +91,7 @@ def show_columns(client: MlflowClient, experiment: str, metrics: Iterable[str]) 
 
 
 def describe(client: MlflowClient, run_id: str) -> None:
-    """Write the description of a run and of its model, and show its headlines in the experiment's saved views.
-
-    What people have written below a description stays.
-    """
+    """Write the generated part of the descriptions of a run and its model, and show its headlines in saved views."""
     run = client.get_run(run_id)
     outputs = run.outputs.model_outputs if run.outputs else []
     place = f"#/experiments/{run.info.experiment_id}/models"

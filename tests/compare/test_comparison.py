@@ -66,11 +66,11 @@ def test_unseen_templates_have_an_f1_of_their_own() -> None:
 def test_the_documents_that_differ_most_are_listed_first() -> None:
     best, other = model([4] * 39 + [0]), model([0, 3] + [4] * 37 + [2])
     found = Comparison({"best": [best, best], "other": [other, best]})
-    assert found.lost("other") == [
+    assert found.differing("other", 1) == [
         DocumentDifference(DOCUMENTS[0], 4, 4.0, 2.0),
         DocumentDifference(DOCUMENTS[1], 4, 4.0, 3.5),
     ]
-    assert found.found("other") == [DocumentDifference(DOCUMENTS[39], 4, 0.0, 1.0)]
+    assert found.differing("other", -1) == [DocumentDifference(DOCUMENTS[39], 4, 0.0, 1.0)]
 
 
 @pytest.mark.parametrize("other", [model([4] * 40, expected=5), model([4] * 40, metric="field_f1")])

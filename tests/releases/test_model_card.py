@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from layoutray.cli.main import main
-from layoutray.releases.model_card import Evaluated, Statements, model_card
+from layoutray.releases.model_card import Evaluated, model_card
 from tests.releases.exported import export, make
 
 REPORT = {
@@ -60,7 +60,7 @@ def test_it_names_what_was_not_stated_and_no_private_place(tmp_path: Path) -> No
 
 def test_it_claims_no_temperature_and_no_dev_where_there_was_none(tmp_path: Path) -> None:
     made = replace(make(tmp_path, {"arch": "hf"}), temperature=1.0, metrics={})
-    text = model_card(made, [Evaluated(("receipts",), "test", {"f1": 0.5})], Statements(), needs_layoutray=False)
+    text = model_card(made, [Evaluated(("receipts",), "test", {"f1": 0.5})], needs_layoutray=False)
     assert "No temperature was fitted." in text
     assert not {"dev", "`dev`"} & set(text.split())
 
@@ -98,7 +98,7 @@ def test_names_of_files_are_text_in_one_line(tmp_path: Path) -> None:
         provenance={"pages_from": [hostile], "init": [hostile], "imported_from": hostile},
     )
     evaluated = [Evaluated((hostile,), hostile, {"f1": 0.5}, words=hostile)]
-    text = model_card(made, evaluated, Statements(), needs_layoutray=True)
+    text = model_card(made, evaluated, needs_layoutray=True)
     body = text.split("\n---\n", 1)[1]
     assert "<" not in body.replace("word < ", "")
     assert "](" not in body

@@ -33,7 +33,6 @@ class _Source:
     """The pages to export.
 
     Attributes:
-        pages: their data set.
         num_pages: by document id.
     """
 
@@ -43,12 +42,11 @@ class _Source:
     @classmethod
     def of(cls, folder: str) -> Self:
         data_set = DataSet(pages_folder(folder))
-        splits: Counter[str] = Counter()
-        documents: Counter[str] = Counter()
+        others, documents = set[str](), Counter[str]()
         for table in data_set.scan_pages(["split", "doc_id"]):
-            splits.update(table["split"].to_pylist())
+            others |= {*table["split"].to_pylist()} - {*_SPLITS}
             documents.update(table["doc_id"].to_pylist())
-        if others := splits.keys() - {*_SPLITS}:
+        if others:
             raise InputError(
                 f"{folder} has pages of the splits {sorted(others)}; "
                 f"they must be {', '.join(_SPLITS)}: ingest them with `layoutray ingest`"

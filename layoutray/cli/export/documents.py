@@ -28,65 +28,56 @@ class ExportOptions:
     out: str = option(help="new folder or s3:// address for the files, one for each document")
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentFormat:
-    """A format of documents.
-
-    Attributes:
-        suffix: of the files.
-        write: the file of a document, from its pages in order (at least one). May raise DocumentError.
-        needs_picture: whether a page without a picture cannot be written.
-    """
-
-    suffix: str
-    write: Callable[[Sequence[Page]], bytes]
-    needs_picture: bool = False
-
-
 def alto(arguments: Sequence[str] | None = None) -> int:
-    return _export("export alto", arguments, DocumentFormat(".xml", alto_files.alto))
+    return _export("export alto", arguments, ".xml", alto_files.alto)
 
 
 def hocr(arguments: Sequence[str] | None = None) -> int:
-    return _export("export hocr", arguments, DocumentFormat(".hocr", hocr_files.hocr))
+    return _export("export hocr", arguments, ".hocr", hocr_files.hocr)
 
 
 def searchable_pdf(arguments: Sequence[str] | None = None) -> int:
-    form = DocumentFormat(".pdf", pdf_files.searchable_pdf, needs_picture=True)
-    return _export("export searchable-pdf", arguments, form)
+    return _export("export searchable-pdf", arguments, ".pdf", pdf_files.searchable_pdf, needs_picture=True)
 
 
-def _export(verb: str, arguments: Sequence[str] | None, form: DocumentFormat) -> int:
-    """Write all documents in one format and say how many. Returns exit status 1 if one could not be written."""
+def _export(
+    verb: str,
+    arguments: Sequence[str] | None,
+    suffix: str,
+    write: Callable[[Sequence[Page]], bytes],
+    *,
+    needs_picture: bool = False,
+) -> int:
+    """Write all documents in one format and say how many. Returns exit status 1 if one could not be written.
+
+    Args:
+        write: makes the file of a document, from its pages in order (at least one). May raise DocumentError.
+    """
     chosen = options.given(verb, arguments, ExportOptions)
     with new_folder(chosen.out) as out:
-        return _write(chosen, out, form)
-
-
-def _write(chosen: ExportOptions, out: str, form: DocumentFormat) -> int:
-    documents = written = without_picture = failed = 0
-    for name, pages in _documents(DataSet(pages_folder(chosen.pages)), form.suffix):
-        usable = [page for page in pages if page.image or not form.needs_picture]
-        without_picture += len(pages) - len(usable)
-        if not usable:
-            continue
-        try:
-            content = form.write(usable)
-        except DocumentError as error:
-            terminal.say(f"{usable[0].source} is left out: {error}")
-            failed += len(usable)
-            continue
-        shards.write_bytes(content, out, name)
-        documents, written = documents + 1, written + len(usable)
-    if without_picture and not written + failed:
-        raise InputError(
-            f"none of the {without_picture} pages in {chosen.pages} has a picture; "
-            "ingest them from pictures or PDF files"
-        )
-    terminal.say(f"{written} pages in {documents} files: {chosen.out}")
-    if without_picture:
-        terminal.say(f"{without_picture} pages without a picture are left out")
-    return 1 if failed else 0
+        documents = written = without_picture = failed = 0
+        for name, pages in _documents(DataSet(pages_folder(chosen.pages)), suffix):
+            usable = [page for page in pages if page.image or not needs_picture]
+            without_picture += len(pages) - len(usable)
+            if not usable:
+                continue
+            try:
+                content = write(usable)
+            except DocumentError as error:
+                terminal.say(f"{usable[0].source} is left out: {error}")
+                failed += len(usable)
+                continue
+            shards.write_bytes(content, out, name)
+            documents, written = documents + 1, written + len(usable)
+        if without_picture and not written + failed:
+            raise InputError(
+                f"none of the {without_picture} pages in {chosen.pages} has a picture; "
+                "ingest them from pictures or PDF files"
+            )
+        terminal.say(f"{written} pages in {documents} files: {chosen.out}")
+        if without_picture:
+            terminal.say(f"{without_picture} pages without a picture are left out")
+        return 1 if failed else 0
 
 
 def _documents(data_set: DataSet, suffix: str) -> Iterator[tuple[str, list[Page]]]:

@@ -12,8 +12,6 @@ from layoutray.errors import InputError
 from layoutray.report import overlay, png
 from layoutray.report.page_picture import page_picture
 from layoutray.review.answered_folder import answered_documents
-from layoutray.review.documents import AnsweredDocument
-from layoutray.review.values import Prediction
 from layoutray.store import sources
 from layoutray.store.answer_set import pages_folder
 
@@ -38,33 +36,27 @@ class AnswersOptions:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Draw the first page of a document as a PNG, or all of its pages as a PDF."""
     chosen = options.given("picture answers", arguments, AnswersOptions)
-    document = _document(chosen)
-    types = sorted({one.name for one in document.said})
-    entities = [_entity(one) for one in document.said if one.page is not None]
-    drawn = [page for page in document.pages if page.image]
-    if not drawn:
-        raise InputError(f"{document.source} has no pictures of its pages; answer pages that were read from files")
-    pictures = (overlay.draw(page_picture(page), entities, page_number=page.number, types=types) for page in drawn)
-    if chosen.out.suffix == ".png":
-        return terminal.show_picture(png.png(next(pictures)), chosen.out)
-    chosen.out.parent.mkdir(parents=True, exist_ok=True)
-    png.write_pdf(pictures, chosen.out)
-    return terminal.show_path(chosen.out)
-
-
-def _document(chosen: AnswersOptions) -> AnsweredDocument:
-    """The first document with the wanted name, by name. Raises InputError if there is none."""
     answers = sources.absolute(chosen.answers)
     every = answered_documents(answers, sources.absolute(chosen.pages or pages_folder(answers)))
     named = [one for one in every if chosen.source in file_name(one.source)]
     if not named:
         raise InputError(f"no document answered in {chosen.answers} has {chosen.source!r} in the name of its file")
-    return min(named, key=lambda one: one.source)
-
-
-def _entity(said: Prediction) -> Entity:
-    assert said.page is not None
-    regions = tuple(Region(said.page, polygon) for polygon in said.polygons)
-    return Entity(
-        type=said.name, content=said.text, confidence=said.confidence, bounding_regions=regions, words=said.words
-    )
+    document = min(named, key=lambda one: one.source)
+    types = sorted({one.name for one in document.said})
+    entities = [
+        Entity(
+            type=one.name,
+            content=one.text,
+            confidence=one.confidence,
+            bounding_regions=tuple(Region(one.page, polygon) for polygon in one.polygons),
+            words=one.words,
+        )
+        for one in document.said
+        if one.page is not None
+    ]
+    drawn = [page for page in document.pages if page.image]
+    if not drawn:
+        raise InputError(f"{document.source} has no pictures of its pages; answer pages that were read from files")
+    pictures = (overlay.draw(page_picture(page), entities, page_number=page.number, types=types) for page in drawn)
+    png.write(pictures, chosen.out)
+    return terminal.show_path(chosen.out)

@@ -6,7 +6,8 @@ Each is for `type=` of an option, and raises argparse's error for a value that i
 import argparse
 import math
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 _MOST = 2**31 - 1
@@ -26,54 +27,38 @@ def local_file(text: str) -> str:
     return str(local_folder(text).absolute()) if text else ""
 
 
-def share(text: str) -> float:
-    """`type=` of an option between 0 and 1. Raises argparse's error for anything else."""
-    if not 0 <= (value := _number(text)) <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share; give a number from 0 to 1, e.g. 0.01 for 1 %")
-    return value
+def _whole_number(least: int, most: int, what: str) -> Callable[[str], int]:
+    """`type=` of an option that is a whole number from `least` to `most`; the error says `what` it has to be."""
+
+    def check(text: str) -> int:
+        if not text.isdecimal() or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+        return int(text)
+
+    return check
 
 
-def positive(text: str) -> int:
-    """`type=` of an option that counts from 1. Raises argparse's error for anything else."""
-    if not text.isdecimal() or not 1 <= int(text) <= _MOST:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_MOST}; give e.g. 20")
-    return int(text)
+def _number(allows: Callable[[float], bool], what: str) -> Callable[[str], float]:
+    """`type=` of an option that is a finite number; the error says `what` it has to be."""
+
+    def check(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and allows(value)):
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+        return value
+
+    return check
 
 
-def whole(text: str) -> int:
-    """`type=` of an option that counts from 0. Raises argparse's error for anything else."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0; give e.g. 4")
-    return int(text)
-
-
-def port(text: str) -> int:
-    """`type=` of `--port`. Raises argparse's error for anything else."""
-    if not text.isdecimal() or not 0 < int(text) < 65536:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port; give a number from 1 to 65535, e.g. 8010")
-    return int(text)
-
-
-def gpu_share(text: str) -> float:
-    """`type=` of an option for GPUs, or parts of one. Raises argparse's error for anything else."""
-    if not 0 <= (value := _number(text)) < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of GPUs; give 0, a part such as 0.5, or more")
-    return value
-
-
-def positive_number(text: str) -> float:
-    """`type=` of an option that is a finite number above 0. Raises argparse's error for anything else."""
-    if not 0 < (value := _number(text)) < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0; give e.g. 2.5")
-    return value
-
-
-def _number(text: str) -> float:
-    """NaN for what is not a number."""
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+positive = _whole_number(1, _MOST, f"a number from 1 to {_MOST}; give e.g. 20")
+whole = _whole_number(0, sys.maxsize, "a number from 0; give e.g. 4")
+port = _whole_number(1, 65535, "a port; give a number from 1 to 65535, e.g. 8010")
+share = _number(lambda value: 0 <= value <= 1, "a share; give a number from 0 to 1, e.g. 0.01 for 1 %")
+gpu_share = _number(lambda value: value >= 0, "a number of GPUs; give 0, a part such as 0.5, or more")
+positive_number = _number(lambda value: value > 0, "a number above 0; give e.g. 2.5")
 
 
 def report_name(text: str) -> str:

@@ -40,25 +40,24 @@ def lasting(minutes: float, jobs: Mapping[str, Job], out: str, chosen: TrialOpti
         for name, one in ended.items():
             if one.error:
                 raise LayoutrayError(f"{name} cannot be timed: {one.error}")
-    return {name: _with_steps(name, job, paces[name], minutes) for name, job in jobs.items()}
+    timed: dict[str, Job] = {}
+    for name, job in jobs.items():
+        seconds = float(json.loads(sources.read_bytes(sources.join(paces[name], _PACE)))["seconds_per_step"])
+        steps, stated = int(minutes * 60 / seconds), job.recipe.train
+        if steps < 1:
+            raise LayoutrayError(f"a step of {name} takes {seconds:.1f} s, longer than {minutes} minutes; give more")
+        terminal.say(f"{name}: {steps} steps of {seconds:.2f} s")
+        scale = steps / stated.steps
+        train = replace(
+            stated,
+            steps=steps,
+            warmup_steps=int(stated.warmup_steps * scale),
+            evaluate_every=round(stated.evaluate_every * scale) or min(stated.evaluate_every, 1),
+        )
+        timed[name] = replace(job, recipe=replace(job.recipe, train=train))
+    return timed
 
 
 def _time(jobs: Mapping[str, Job], paces: Mapping[str, str], name: str, device: torch.device) -> None:
     pace = {"seconds_per_step": step_time.seconds(jobs[name], device)}
     shards.write_bytes(json.dumps(pace).encode(), paces[name], _PACE)
-
-
-def _with_steps(name: str, job: Job, pace: str, minutes: float) -> Job:
-    seconds = float(json.loads(sources.read_bytes(sources.join(pace, _PACE)))["seconds_per_step"])
-    steps, stated = int(minutes * 60 / seconds), job.recipe.train
-    if steps < 1:
-        raise LayoutrayError(f"a step of {name} takes {seconds:.1f} s, longer than {minutes} minutes; give more")
-    terminal.say(f"{name}: {steps} steps of {seconds:.2f} s")
-    scale = steps / stated.steps
-    train = replace(
-        stated,
-        steps=steps,
-        warmup_steps=int(stated.warmup_steps * scale),
-        evaluate_every=round(stated.evaluate_every * scale) or min(stated.evaluate_every, 1),
-    )
-    return replace(job, recipe=replace(job.recipe, train=train))

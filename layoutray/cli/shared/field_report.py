@@ -6,7 +6,7 @@ from layoutray.cli.shared import terminal
 from layoutray.compare.learning_curve import LearningCurve
 from layoutray.evaluation.cross_validation import measurement_of
 from layoutray.evaluation.evaluate import FieldEvaluation
-from layoutray.evaluation.fields import AnsweredDocument, Schema
+from layoutray.evaluation.fields import Schema
 from layoutray.evaluation.measurement import estimate
 from layoutray.evaluation.model_labels import ModelLabels
 from layoutray.metrics.acceptance import Goal, fewest_answers
@@ -32,7 +32,14 @@ def show_fields(fields: InferredFields) -> None:
 def show(measured: FieldEvaluation, whole: Job) -> None:
     show_scores(f"{len(measured.documents)} documents, each answered by a model that was not trained on it", measured)
     if not estimate([measurement_of(measured)]).value:
-        terminal.say(_why_nothing(whole))
+        card, steps = Card.read(whole.examples), whole.recipe.train.steps
+        lost = card.missing + card.contradictory
+        found = f"; {lost} of {card.values} values were not found in their documents" if lost else ""
+        terminal.say(
+            f"no answer is right: the models have seen {card.examples['train']} windows in {steps} steps{found}; "
+            f"label more documents, train longer with --set train.steps={2 * steps}, or start from a model that was "
+            "trained on other documents with --init"
+        )
 
 
 def show_scores(title: str, measured: FieldEvaluation) -> None:
@@ -117,23 +124,8 @@ def _row(name: str, measured: FieldEvaluation) -> Sequence[object]:
     documents = measured.documents
     score = measured.scores.normal.get(name)
     with_value = [one for one in documents if any(field.name == name for field in one.expected)]
-    missing = sum(not _answers(one, name) for one in with_value)
+    missing = sum(all(answer.name != name for answer in one.answers) for one in with_value)
     if score is None or score.precision is None:
         return name, len(with_value), "0.00" if score else "-", "no answers", 0, missing
     wrong = score.answered - score.correct
     return name, len(with_value), f"{score.f1:.2f}", f"{score.precision:.2f}", wrong, missing
-
-
-def _answers(document: AnsweredDocument, name: str) -> bool:
-    return any(answer.name == name for answer in document.answers)
-
-
-def _why_nothing(whole: Job) -> str:
-    card, settings = Card.read(whole.examples), whole.recipe.train
-    lost = card.missing + card.contradictory
-    found = f"; {lost} of {card.values} values were not found in their documents" if lost else ""
-    return (
-        f"no answer is right: the models have seen {card.examples['train']} windows in {settings.steps} steps{found}; "
-        f"label more documents, train longer with --set train.steps={2 * settings.steps}, or start from a model that "
-        "was trained on other documents with --init"
-    )

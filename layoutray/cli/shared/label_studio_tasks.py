@@ -26,11 +26,7 @@ Suggestions = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class LabelStudioOptions:
-    """Options of every verb that writes tasks.
-
-    Attributes:
-        out: folder for tasks.json, labels.xml and pictures.
-    """
+    """Options of every verb that writes tasks; `out` is the folder for tasks.json, labels.xml and pictures."""
 
     pages: str = options.pages()
     out: str
@@ -79,7 +75,8 @@ def write_tasks(pages: Iterable[Page], suggested: Suggestions, chosen: LabelStud
             task = _task(page, suggested, chosen)
             file.write(b", " if written else b"[")
             file.write(json.dumps(task, ensure_ascii=False).encode())
-            suggested_labels |= _labels_of(task)
+            marks = [one["value"] for one in task["predictions"][0]["result"] if one["type"] == "rectanglelabels"]
+            suggested_labels |= {mark["rectanglelabels"][0] for mark in marks}
             written += 1
         file.write(b"]")
         if not written:
@@ -104,9 +101,14 @@ def _task(page: Page, suggested: Suggestions, chosen: LabelStudioOptions) -> dic
     answer = suggested.get(_page_key(page.doc_id, page.number))
     model = f"{answer['model_id']} {answer['model_version']}" if answer else "layoutray"
     marks = _spans(answer) if answer else label_studio.spans_of(page)
-    picture = _picture(page, _folder_of_pictures(chosen))
-    url = label_studio.picture_url(picture, sources.absolute(chosen.root), chosen.url)
-    return label_studio.task(page, marks, url, model)
+    out, root = sources.absolute(chosen.out), sources.absolute(chosen.root)
+    if label_studio.browser_can_show(page):
+        picture = sources.absolute(page.image)
+    else:  # drawn, into the folder of the tasks, or hidden in --root if Label Studio does not serve the tasks
+        served = sources.local_path(out) is None or label_studio.is_below(out, root)
+        folder = sources.join(out if served else sources.join(root, _HIDDEN), "pictures")
+        picture = shards.write_bytes(png.png(page_picture(page)), folder, f"{page.doc_id[:16]}-{page.number}.png")
+    return label_studio.task(page, marks, label_studio.picture_url(picture, root, chosen.url), model)
 
 
 def _page_key(doc_id: str, number: int) -> str:
@@ -130,23 +132,3 @@ def _spans(answer: Mapping[str, Any]) -> tuple[LabelledSpan, ...]:
         )
         for entity in answer["entities"]
     )
-
-
-def _folder_of_pictures(chosen: LabelStudioOptions) -> str:
-    """The folder for drawn pictures: with the tasks, or hidden in --root if Label Studio does not serve the tasks."""
-    out, root = sources.absolute(chosen.out), sources.absolute(chosen.root)
-    served = sources.local_path(out) is None or label_studio.is_below(out, root)
-    return sources.join(out if served else sources.join(root, _HIDDEN), "pictures")
-
-
-def _picture(page: Page, folder: str) -> str:
-    """URI of a picture of the page that browsers show; drawn into `folder` if the page's own is in another format."""
-    if label_studio.browser_can_show(page):
-        return sources.absolute(page.image)
-    picture = png.png(page_picture(page))
-    return shards.write_bytes(picture, folder, f"{page.doc_id[:16]}-{page.number}.png")
-
-
-def _labels_of(task: Mapping[str, Any]) -> set[str]:
-    results = task["predictions"][0]["result"]
-    return {result["value"]["rectanglelabels"][0] for result in results if result["type"] == "rectanglelabels"}

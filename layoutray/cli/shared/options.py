@@ -190,11 +190,7 @@ class RecipeOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions(RecipeOptions):
-    """Options of every verb that trains; see `TrainingResources`.
-
-    Attributes:
-        command: the whole command, which repeats the training.
-    """
+    """Options of every verb that trains; see `TrainingResources`. `command` is the whole one, which repeats it."""
 
     command: str
     out: str = option(

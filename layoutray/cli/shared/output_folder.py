@@ -49,11 +49,7 @@ def usable(folder: str | Path, kind: str = "") -> str:
 
 @contextmanager
 def new_folder(folder: str | Path) -> Generator[str]:
-    """The absolute path or address of a folder that is new or empty, in which no other command begins meanwhile.
-
-    Raises:
-        InputError: if it holds anything, or another command works on it.
-    """
+    """A new or empty folder, absolute and locked. Raises InputError if it holds anything, or a command works on it."""
     absolute = usable(folder)
     with working_on(absolute):
         if next(sources.list_files(absolute), None) is not None:

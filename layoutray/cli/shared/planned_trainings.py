@@ -74,12 +74,7 @@ def schedule_for(examples: str, start: Recipe, folds: int) -> Schedule:
 
 
 def plan(whole: Job, scheduled: Schedule, out: str) -> PlannedTrainings:
-    """All trainings. Of their models, MLflow gets only the one that is made of them in the end.
-
-    Args:
-        whole: the training of all documents.
-        out: folder for the checkpoints of the others.
-    """
+    """All trainings; those of parts go below `out`. MLflow gets only the model that is made of them in the end."""
     ids = training_documents(whole.examples)
 
     def part(number: int, documents: int) -> Part:
@@ -100,11 +95,7 @@ def plan(whole: Job, scheduled: Schedule, out: str) -> PlannedTrainings:
 
 
 def check_measured(held_out: Iterable[Collection[str]], documents: Iterable[Document]) -> None:
-    """Raise InputError if models would be measured only on documents that are known in part.
-
-    Args:
-        held_out: ids of the documents that each measured model is not trained on.
-    """
+    """Raise InputError if the documents that measured models are not trained on, `held_out`, are all known in part."""
     measured = {doc_id for part in held_out for doc_id in part}
     if not any(one.doc_id in measured and not one.partial for one in documents):
         raise InputError(

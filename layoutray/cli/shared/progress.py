@@ -84,11 +84,7 @@ class ProgressDisplay:
 
 
 class TrainingDisplay(Reporter):
-    """Shows the steps and some metrics of a training, those of an evaluation at once.
-
-    Args:
-        hidden: metrics that are not shown.
-    """
+    """Shows the steps and metrics of a training, but not those `hidden`; those of an evaluation at once."""
 
     def __init__(self, display: ProgressDisplay, title: str, hidden: Collection[str]) -> None:
         self._display, self._title = display, title

@@ -36,10 +36,7 @@ class _Clock(Reporter):
 
 
 def seconds(job: Job, device: torch.device) -> float:
-    """Median seconds of a step of the training `job`, in this process. Leaves nothing in the folder of the job.
-
-    A head that is fitted to the states of all examples has one step.
-    """
+    """Median seconds of a step of training `job`, here. Leaves nothing in its folder. A fitted head has one step."""
     train = replace(
         job.recipe.train,
         steps=_STEPS,
@@ -60,13 +57,7 @@ def seconds(job: Job, device: torch.device) -> float:
 
 
 def estimate(job: Job, trainings: int, cores: int, threads: int, price: float) -> dict[str, Any]:
-    """What trainings of the length of `job` take on CPUs.
-
-    Args:
-        cores: of all trainings together.
-        threads: of each process.
-        price: of a core per hour.
-    """
+    """What trainings as long as `job` take on CPUs: `cores` of all, `threads` of each, `price` of a core per hour."""
     torch.set_num_threads(threads)
     measured = seconds(job, CPU)
     hours = trainings * job.recipe.train.steps * measured * threads / 3600

@@ -16,7 +16,7 @@ from layoutray.cli.shared.progress import ProgressDisplay, of_trainings
 from layoutray.cli.shared.trial_options import TrialJobOptions, TrialOptions
 from layoutray.cluster.connect import connect, num_cores
 from layoutray.cluster.relay import Relay, relayed
-from layoutray.cluster.trials import Ended, Share, run_each
+from layoutray.cluster.trials import Ended, run_each
 from layoutray.errors import CheckpointError, LayoutrayError
 from layoutray.recipe import recipes
 from layoutray.store import shards, sources
@@ -128,11 +128,7 @@ def open_whole(trials: Sequence[Trial], chosen: TrialOptions, varied: Sequence[s
 def train(
     trials: Sequence[Trial], waiting: Mapping[str, CheckedJob], parent: Run, chosen: TrialOptions
 ) -> list[Result]:
-    """Train the jobs that are not finished, each in a run of its own. How every trial ended, in the order of `trials`.
-
-    Args:
-        waiting: see `check`.
-    """
+    """Train the `waiting` ones, each in a run of its own. How every trial ended, in the order of `trials`."""
     opened, ended = dict[str, Run](), dict[str, Ended]()
     try:
         for trial in trials:
@@ -144,7 +140,11 @@ def train(
         if waiting:
             tracked_training.describe_start(next(iter(waiting.values())))
             terminal.say(f"{len(opened)} trials; MLflow shows their progress in run {parent.run_id}")
-            ended = _train_each({one.name: one for one in trials if one.name in waiting}, opened, chosen.share())
+            begun = {one.name: one for one in trials if one.name in waiting}
+            steps = {name: trial.job.recipe.train.steps for name, trial in begun.items()}
+            with connect(), ProgressDisplay() as display, relayed(of_trainings(display, steps)) as relay:
+                work = partial(_train, begun, opened, {name: relay(name) for name in begun})
+                ended = run_each([*begun], work, chosen.share(), lambda name: terminal.say(f"{name} has ended"))
     except BaseException:
         for run in opened.values():
             if not run.finished:
@@ -158,14 +158,6 @@ def train(
             opened[trial.name].finish("FAILED")
         results.append(Result(trial, None, error=one.error) if one.error else finished(trial, one.seconds))
     return results
-
-
-def _train_each(trials: Mapping[str, Trial], opened: Mapping[str, Run], share: Share) -> dict[str, Ended]:
-    """Train on the cluster, and show the progress of all trials together."""
-    steps = {name: trial.job.recipe.train.steps for name, trial in trials.items()}
-    with connect(), ProgressDisplay() as display, relayed(of_trainings(display, steps)) as relay:
-        work = partial(_train, trials, opened, {name: relay(name) for name in trials})
-        return run_each([*trials], work, share, lambda name: terminal.say(f"{name} has ended"))
 
 
 def train_every(trials: Sequence[Trial], waiting: Mapping[str, CheckedJob], parent: Run, chosen: TrialOptions) -> None:

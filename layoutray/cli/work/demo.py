@@ -53,12 +53,7 @@ Found = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Demo(DemoOptions):
-    """One run of `layoutray demo`.
-
-    Attributes:
-        seconds: wall time of each step by its title.
-        truth: values of the drawn documents that are not labelled, by file and field.
-    """
+    """One run of `layoutray demo`, with the wall time of each step, and the truth by file and field."""
 
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     truth: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
@@ -143,29 +138,27 @@ def run(demo: Demo) -> None:
         values(demo.documents)  # before the folder of a former demo is emptied
     with working_on(str(demo.out)):
         start_folder(demo.out)
-        _run(demo)
-
-
-def _run(demo: Demo) -> None:
-    if demo.documents is None:
-        with demo.step("Draw documents"):
-            demo.draw()
-    else:
-        demo.choose()
-    names = dict.fromkeys(name for of_file in values(demo.labelled).values() for name in of_file)
-    fields = FIELDS if demo.documents is None else ", ".join(names)
-    with connect():
-        before = demo.before(fields)
-        with demo.step("Train on the labelled documents"):
-            train_folder(demo.labelled, out=demo.out / "trained", name=MODEL, fields=fields, experiment=MODEL, **_SHORT)
-        after = demo.after()
-    if demo.documents is None:
-        rows = comparison(demo.truth, before, after, asked_fields(FIELDS))
-        columns = ("field", "documents", "right without a label", f"right after {demo.count} labels")
-        terminal.show_table("Answers to documents that neither model has seen", columns, rows)
-    times = [(title, f"{seconds:.0f}") for title, seconds in demo.seconds.items()]
-    terminal.show_table("Wall time", ("step", "seconds"), [*times, ("sum", f"{sum(demo.seconds.values()):.0f}")])
-    terminal.say(next_steps(demo.out))
+        if demo.documents is None:
+            with demo.step("Draw documents"):
+                demo.draw()
+        else:
+            demo.choose()
+        names = dict.fromkeys(name for of_file in values(demo.labelled).values() for name in of_file)
+        fields = FIELDS if demo.documents is None else ", ".join(names)
+        with connect():
+            before = demo.before(fields)
+            with demo.step("Train on the labelled documents"):
+                train_folder(
+                    demo.labelled, out=demo.out / "trained", name=MODEL, fields=fields, experiment=MODEL, **_SHORT
+                )
+            after = demo.after()
+        if demo.documents is None:
+            rows = comparison(demo.truth, before, after, asked_fields(FIELDS))
+            columns = ("field", "documents", "right without a label", f"right after {demo.count} labels")
+            terminal.show_table("Answers to documents that neither model has seen", columns, rows)
+        times = [(title, f"{seconds:.0f}") for title, seconds in demo.seconds.items()]
+        terminal.show_table("Wall time", ("step", "seconds"), [*times, ("sum", f"{sum(demo.seconds.values()):.0f}")])
+        terminal.say(next_steps(demo.out))
 
 
 def start_folder(folder: Path) -> None:

@@ -4,7 +4,6 @@ import contextlib
 import socket
 import webbrowser
 from itertools import chain, islice
-from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
@@ -28,9 +27,16 @@ _HOST = "127.0.0.1"
 def run(chosen: ReviewOptions) -> int:
     folder = str(chosen.answers)
     pages = sources.absolute(chosen.pages or pages_folder(folder))
-    documents = answered_documents(folder, pages, chosen.order) if not _has_queue(chosen.answers) else iter(())
+    # `train` writes only the review file, of documents whose answers differ from their values.
+    is_queue = (chosen.answers / REVIEW_FILE).exists() and not sources.exists(AnswerSet(folder).lines)
+    documents = iter(()) if is_queue else answered_documents(folder, pages, chosen.order)
     first = [*islice(documents, 1)]  # a folder without answers is refused before anything is written into it
-    _check_port(chosen.port)
+    try:
+        socket.create_server((_HOST, chosen.port)).close()
+    except OSError as error:
+        raise InputError(
+            f"port {chosen.port} of {_HOST} cannot be used: {error.strerror}; give another --port"
+        ) from error
     store = ReviewStore.open(str(chosen.answers / REVIEW_FILE), sample=chosen.sample)
     for document in chain(first, documents):
         store.add(document)
@@ -46,25 +52,8 @@ def run(chosen: ReviewOptions) -> int:
     return 0
 
 
-def _has_queue(folder: Path) -> bool:
-    """Whether only the review file has documents, as `train` writes those whose answers differ from their values."""
-    return (folder / REVIEW_FILE).exists() and not sources.exists(AnswerSet(str(folder)).lines)
-
-
-def _check_port(port: int) -> None:
-    try:
-        socket.create_server((_HOST, port)).close()
-    except OSError as error:
-        raise InputError(f"port {port} of {_HOST} cannot be used: {error.strerror}; give another --port") from error
-
-
 def local_app(store: ReviewStore, reviewer: str, folder: str) -> FastAPI:
-    """The page for people at this machine.
-
-    Args:
-        reviewer: name of a person who gives none.
-        folder: that has the review file, for the commands that the page shows.
-    """
+    """The page for people at this machine; `reviewer` is who gives no name, `folder` that of the review file."""
     app = FastAPI(openapi_url=None, redirect_slashes=False)
     add_review_page(app, store, Sessions(store.database, Authenticator(), reviewer), commands=[command(folder)])
     app.add_middleware(LocalOnly)

@@ -179,11 +179,7 @@ def _answers(parts: Sequence[Part], chosen: TrainFolderOptions) -> FieldEvaluati
 
 
 def _write_queue(answered: FieldEvaluation, labels: ModelLabels, training: str, chosen: TrainFolderOptions) -> int:
-    """Write the documents whose answers differ from the values of a model as a review. Returns their number.
-
-    Args:
-        training: name of the folder of this training.
-    """
+    """Write documents whose answers differ from a model's values as a review of folder `training`. Returns how many."""
     differing = disagreements(_pages(chosen), answered, labels, (chosen.name, training))
     folder = sources.local_path(sources.absolute(_place(chosen, _QUEUE)))
     if differing and folder is None:

@@ -47,14 +47,7 @@ _LONGEST = 2048
 
 @dataclass(frozen=True)
 class _Kind:
-    """One `model_type` of the release.
-
-    Attributes:
-        arch: our architecture.
-        names: the release's parameter names <-> ours.
-        settings: required settings of the release -> ours.
-        fixed: settings for which our model supports only one value, the release's default.
-    """
+    """One `model_type` of the release: its settings by ours, and those of which we have only the default."""
 
     arch: str
     names: NameTable

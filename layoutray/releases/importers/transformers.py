@@ -39,13 +39,7 @@ _OURS = NameTable((("encoder", "encoder"), ("head", "head")))
 
 @dataclass(frozen=True)
 class _Source:
-    """A folder that is imported.
-
-    Attributes:
-        folder: of the files.
-        theirs: the settings in config.json.
-        weights: by the library's current names.
-    """
+    """A folder that is imported: the settings in its config.json, and the weights by the current names."""
 
     folder: Path
     theirs: Mapping[str, Any]
@@ -54,7 +48,16 @@ class _Source:
 
 def read(folder: Path, overrides: Sequence[str]) -> Checkpoint:
     """See `layoutray.releases.importers.Importer`."""
-    where = _local_folder(folder)
+    where = folder
+    if not folder.is_dir():  # the name of a model in the library's cache
+        try:
+            where = Path(str(cached_file(folder.as_posix(), CONFIG, local_files_only=True))).parent
+        except OSError as error:
+            raise CheckpointError(
+                f"{folder} is neither a folder nor a model in the local cache of the transformers library; "
+                f"run `hf download {folder} --local-dir FOLDER` on a machine with a network connection, and import "
+                "FOLDER"
+            ) from error
     theirs = read_config(where)
     model_type = str(theirs.get("model_type"))
     if model_type not in _KINDS:
@@ -144,21 +147,6 @@ def _task(source: _Source) -> str:
     if not are_entity_tags(labels):
         return "layout_labels"
     return "entities_bioes" if any(label.startswith(("E-", "S-")) for label in labels) else "entities"
-
-
-def _local_folder(folder: Path) -> Path:
-    """`folder`, or the folder of the model of this name in the library's cache."""
-    if folder.is_dir():
-        return folder
-    try:
-        config = cached_file(folder.as_posix(), "config.json", local_files_only=True)
-    except OSError as error:
-        raise CheckpointError(
-            f"{folder} is neither a folder nor a model in the local cache of the transformers library; "
-            f"run `hf download {folder} --local-dir FOLDER` on a machine with a network connection, and import FOLDER"
-        ) from error
-    assert config is not None, "cached_file raises OSError for a missing file"
-    return Path(config).parent
 
 
 IMPORTER = read
