@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Path, Query, Request, Response
@@ -37,22 +38,18 @@ FieldNames = Annotated[
 _Explain = Annotated[bool, Query(description="also return the words with the largest weights in the pooled states")]
 
 
+@dataclass
 class Routes:
     """The routes of the endpoint. `capacity` documents may be in flight, besides those that may wait."""
 
-    def __init__(
-        self,
-        answerer: Answerer,
-        limits: Limits,
-        metrics: Telemetry,
-        access: Access,
-        capacity: Capacity,
-    ) -> None:
-        waiting = limits.max_queued_requests
-        self.answerer = answerer
-        self._limits = limits
-        self.telemetry = metrics
-        self._access = access
+    answerer: Answerer
+    limits: Limits
+    telemetry: Telemetry
+    access: Access
+    capacity: Capacity
+
+    def __post_init__(self) -> None:
+        capacity, waiting = self.capacity, self.limits.max_queued_requests
         self._files = Admission(lambda: capacity.readers + waiting)
         self._words = Admission(lambda: capacity.models * capacity.batch_size + waiting)
 
@@ -61,9 +58,9 @@ class Routes:
         await asyncio.gather(self._files.drain(), self._words.drain())
 
     def api(self) -> FastAPI:
-        api = DescribedApi(self._limits)
+        api = DescribedApi(self.limits)
         failures.handle_failures(api)
-        errors, allow = failures.error_responses(), self._access.guard.allow
+        errors, allow = failures.error_responses(), self.access.guard.allow
         document_routes: list[tuple[str, Callable[..., Any], type[BaseModel], type[BaseModel]]] = [
             ("/v1/extract", self.extract, schema.ExtractRequest, schema.ExtractResponse),
             ("/v1/models/{name}/extract", self.extract_with, schema.ExtractRequest, schema.ExtractResponse),
@@ -163,7 +160,7 @@ class Routes:
             if explain and not model.explains:
                 raise failures.invalid(f"explain: {model.model_id} has no selection of words; {NO_SELECTION}")
             model = model.asking(fields)
-            document = await submission.receive(request, self._limits, parse_body)
+            document = await submission.receive(request, self.limits, parse_body)
             call.asks(document.doc_id, model)
             answered = await self.answerer.answer(document, model, call.admit, owner=call.caller.name, explain=explain)
             call.record.outcome = answered.response.status
@@ -174,10 +171,10 @@ class Routes:
         """Apply audit, metrics, timeout and admission control to the processing of a document in the `with` block."""
         caller: Caller = request.state.caller
         with (
-            self._access.audit.record(caller.name, request.url.path, request_id(request.headers)) as record,
+            self.access.audit.record(caller.name, request.url.path, request_id(request.headers)) as record,
             self.telemetry.request(),
         ):
-            async with returned_on_failure(caller), within(self._limits.timeout_s):
+            async with returned_on_failure(caller), within(self.limits.timeout_s):
                 with (self._files if submission.is_form(request) else self._words).enter(caller.name):
                     yield Call(caller, record)
 
