@@ -5,7 +5,7 @@ pages whose words have none, e.g. those of a text layer.
 """
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,12 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.given("picture words", arguments, WordsOptions)
     if chosen.maximum < (chosen.worst or 1):
         raise InputError(f"--worst is {chosen.worst}, but a PNG shows one page; write a PDF, e.g. --out words.pdf")
-    ids = [page_id for *_, page_id in _first_ranks(chosen)]
-    pages: dict[str, Page] = {}
-    for table in DataSet(chosen.pages).scan_pages(filter=pc.field("page_id").isin(ids)):
-        pages |= zip(table["page_id"].to_pylist(), codec.pages_of(table), strict=True)
-    in_order = map(pages.__getitem__, ids)
-    pictures = (recognised_words.draw(page_picture(page), page, _caption(page)) for page in in_order)
+    pages = _read(chosen, _first_ranks(chosen))
+    pictures = (recognised_words.draw(page_picture(page), page, _caption(page)) for page in pages)
     png.write(pictures, chosen.out)
     return terminal.show_path(chosen.out)
 
@@ -121,6 +117,14 @@ def _mean_confidences(table: pa.Table) -> list[float | None]:
     means = words.group_by("page").aggregate([("confidence", "mean")])
     mean_of = dict(zip(means["page"].to_pylist(), means["confidence_mean"].to_pylist(), strict=True))
     return [mean_of.get(row) for row in range(table.num_rows)]
+
+
+def _read(chosen: WordsOptions, ranks: Sequence[Rank]) -> Iterator[Page]:
+    ids = [page_id for *_, page_id in ranks]
+    pages: dict[str, Page] = {}
+    for table in DataSet(chosen.pages).scan_pages(filter=pc.field("page_id").isin(ids)):
+        pages |= zip(table["page_id"].to_pylist(), codec.pages_of(table), strict=True)
+    return (pages[page_id] for page_id in ids)
 
 
 def _caption(page: Page) -> list[str]:
