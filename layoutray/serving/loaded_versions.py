@@ -90,7 +90,15 @@ class LoadedVersions:
             if version.name:
                 weights = await asyncio.to_thread(self._loader.weights, version)
                 self._make_room(version, weights)
-            self._loaded[version] = loaded = await self._load_into_free_memory(version)
+            while True:
+                try:
+                    await asyncio.to_thread(self._trial, self._loader, version)
+                    loaded = await asyncio.to_thread(self._loader.load, version)
+                    break
+                except VersionError as error:  # others are unloaded as long as the free memory is too small
+                    if error.code != "too_large" or not self._unload_one():
+                        raise
+            self._loaded[version] = loaded
             _log.info("version %s of model %s is loaded", loaded.description.model_version, loaded.description.model_id)
             return loaded
 
@@ -108,16 +116,6 @@ class LoadedVersions:
                     f"the {_mib(self._budget)} for models; try again later"
                 )
                 raise VersionError(version, "no_room", message)
-
-    async def _load_into_free_memory(self, version: Version) -> LoadedVersion:
-        """Load a version; unload others as long as the free memory is too small. Raises VersionError."""
-        while True:
-            try:
-                await asyncio.to_thread(self._trial, self._loader, version)
-                return await asyncio.to_thread(self._loader.load, version)
-            except VersionError as error:
-                if error.code != "too_large" or not self._unload_one():
-                    raise
 
     def _unload_one(self) -> bool:
         """Unload the model that was not used for the longest time. Returns False when each is in use."""

@@ -23,7 +23,17 @@ def show(manifest: Manifest, out: str) -> None:
     ]
     terminal.show_table(f"Ingest of {manifest.source}", ("", "in", "out", "dead letters", "duplicates"), rows)
     if manifest.language:
-        _show_language(Decision(**manifest.language))
+        decision = Decision(**manifest.language)
+        terminal.say(
+            f"language: {decision.language} with certainty {decision.certainty:.2f}; "
+            f"first pages that decided: {decision.pages}"
+        )
+        if decision.certainty < CERTAIN:
+            others = ", ".join(f"{code} {share:.2f}" for code, share in decision.others.items()) or "none above 0.05"
+            terminal.say(
+                f"the language is doubtful (certainty below {CERTAIN}; others: {others}): if it is wrong, or there "
+                "are several, ingest into another folder with --set recognition.rapidocr.language=CODE+CODE"
+            )
     if manifest.duplicates:
         first = manifest.duplicates[0]
         terminal.say(
@@ -47,19 +57,6 @@ def show(manifest: Manifest, out: str) -> None:
     done = f"{run.pages} pages done in {run.seconds:.1f} s ({run.pages_per_second:.2f} pages/s)"
     done_before = f", {earlier} done before" if earlier else ""
     terminal.say(f"{done if run.pages else 'nothing left to do'}{done_before}; written to {out}")
-
-
-def _show_language(decision: Decision) -> None:
-    terminal.say(
-        f"language: {decision.language} with certainty {decision.certainty:.2f}; "
-        f"first pages that decided: {decision.pages}"
-    )
-    if decision.certainty < CERTAIN:
-        others = ", ".join(f"{code} {share:.2f}" for code, share in decision.others.items()) or "none above 0.05"
-        terminal.say(
-            f"the language is doubtful (certainty below {CERTAIN}; others: {others}): if it is wrong, or there are "
-            "several, ingest into another folder with --set recognition.rapidocr.language=CODE+CODE"
-        )
 
 
 def show_truth(check: "TruthCheck", out: str) -> None:

@@ -85,7 +85,11 @@ def _compare(compared: Mapping[str, Job], selection: PageSelection, chosen: Comp
         models = {
             name: [_measured(trial.job, pages, chosen) for trial in of_recipe] for name, of_recipe in planned.items()
         }
-        _report(Comparison(models, _known_templates(selection)), pages, chosen, parent)
+        training, measured = (
+            {doc_id: words for one in selection.data_sets for doc_id, words in document_words(one, [split]).items()}
+            for split in ("train", selection.split)
+        )
+        _report(Comparison(models, known(measured, training).templates), pages, chosen, parent)
     parent.finish()
 
 
@@ -208,15 +212,6 @@ def _measured(job: Job, pages: MeasuredPages, chosen: CompareOptions) -> Compare
     if run := runs.noted(job.out, chosen.tracking_uri):
         pages.log(run, run.checkpoint_step, model.metrics())
     return model
-
-
-def _known_templates(selection: PageSelection) -> frozenset[str]:
-    """Ids of the measured documents whose template also occurs in training."""
-    training, measured = (
-        {doc_id: words for one in selection.data_sets for doc_id, words in document_words(one, [split]).items()}
-        for split in ("train", selection.split)
-    )
-    return known(measured, training).templates
 
 
 def _report(comparison: Comparison, pages: MeasuredPages, chosen: CompareOptions, parent: Run) -> None:

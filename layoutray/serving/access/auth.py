@@ -68,15 +68,14 @@ class Guard:
         return True
 
 
+@dataclass(frozen=True)
 class KeyGuard(Guard):
     """Lets holders of a valid key pass, within the limits of the key."""
 
+    store: KeyStore
+    audit: AuditLog
+    telemetry: Telemetry
     needs_key = True
-
-    def __init__(self, store: KeyStore, audit: AuditLog, telemetry: Telemetry) -> None:
-        self._store = store
-        self._audit = audit
-        self._telemetry = telemetry
 
     def allow(self, *scopes: Scope) -> Check:
         async def check(
@@ -91,7 +90,7 @@ class KeyGuard(Guard):
         return await self._caller(key, "/", "", scopes)
 
     async def admit(self, name: str, path: str) -> bool:
-        key = await in_database(_KEYS, self._store.named, name)
+        key = await in_database(_KEYS, self.store.named, name)
         if key is None or key.revoked is not None:
             return False
         with self._noting_refusals(name, path):
@@ -100,8 +99,8 @@ class KeyGuard(Guard):
 
     async def holder(self, name: str, pages: int = 0) -> Caller:
         """The holder of the key with this name; without limits for a job that was sent before there were keys."""
-        key = await in_database(_KEYS, self._store.named, name)
-        return KeyHolder(key, self._store, pages) if key else Caller()
+        key = await in_database(_KEYS, self.store.named, name)
+        return KeyHolder(key, self.store, pages) if key else Caller()
 
     async def _caller(self, text: str, path: str, request: str, scopes: tuple[Scope, ...]) -> Caller:
         """The caller with the key `text`; `request` is the id of the request for the audit log."""
@@ -109,22 +108,22 @@ class KeyGuard(Guard):
             key = await self._key(text)
         with self._noting_refusals(key.name, path, request):
             await self._take_request(key, scopes)
-        return KeyHolder(key, self._store)
+        return KeyHolder(key, self.store)
 
     @contextmanager
     def _noting_refusals(self, name: str, path: str, request: str = "") -> Generator[None]:
         try:
             yield
         except ApiError as refusal:
-            self._telemetry.refused(refusal)
-            self._audit.refused(name, path, request, refusal)
+            self.telemetry.refused(refusal)
+            self.audit.refused(name, path, request, refusal)
             raise
 
     async def _key(self, text: str) -> Key:
         if not text:
             message = "the request has no key; send the header `Authorization: Bearer KEY`"
             raise _challenge(401, "no_key", message, "")
-        key = await in_database(_KEYS, self._store.find, text)
+        key = await in_database(_KEYS, self.store.find, text)
         if key is None:
             message = "there is no such key, or it was revoked; ask the operator of the endpoint for another"
             raise _challenge(401, "invalid_key", message, ', error="invalid_token"')
@@ -134,7 +133,7 @@ class KeyGuard(Guard):
         if not key.may(scopes):
             message = f"key {key.name} has the scopes {', '.join(key.scopes)}; this path needs {' or '.join(scopes)}"
             raise _challenge(403, "missing_scope", message, f', error="insufficient_scope", scope="{" ".join(scopes)}"')
-        wait = await in_database(_KEYS, self._store.take_request, key)
+        wait = await in_database(_KEYS, self.store.take_request, key)
         if wait:
             message = f"key {key.name} may send {key.requests_per_minute} requests per minute"
             raise _later("rate_limited", message, wait)
