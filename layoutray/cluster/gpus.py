@@ -12,7 +12,7 @@ _log = logging.getLogger(__name__)
 
 
 def of_each(processes: int, requested: float | None) -> float:
-    """GPUs of each of the processes of a job: `requested`, or for None 1 if the cluster has one for each, else 0."""
+    """GPUs of each process: `requested`; if that is None, 1 if the connected cluster has one for each, else 0."""
     if requested is not None:
         return requested
     available = int(ray.cluster_resources().get("GPU", 0))

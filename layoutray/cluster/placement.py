@@ -15,7 +15,7 @@ _CPUS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """Replicas of a model; `fetch` gives its folder. `gpus` None is one if the cluster has one for each, else 0."""
+    """Replicas of a model, whose folder `fetch` gives. `gpus`: of each; None: 1 if the cluster has as many, else 0."""
 
     count: int = 1
     gpus: float | None = None

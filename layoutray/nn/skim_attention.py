@@ -24,7 +24,7 @@ ContextualiserMask = Literal["masked", "reference_parity"]
 
 
 class SkimAttention(nn.Module):
-    """Eq. 3: A = softmax(QKᵀ/√s) with queries and keys of layout embeddings; of an `architectures.SkimConfig`."""
+    """Eq. 3: A = softmax(QKᵀ/√s), queries and keys of layout embeddings. `config`: an `architectures.SkimConfig`."""
 
     def __init__(self, config: Any, dropout: float) -> None:
         super().__init__()

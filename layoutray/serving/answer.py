@@ -43,7 +43,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class DocumentAnswer:
-    """The answer to a document as it was sent: the response, without words, and the pages that were read, with them."""
+    """An answer: the document as it was sent, the response without words, and the pages that were read, with words."""
 
     document: UploadedFile | WordPages
     response: schema.Response

@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Batcher(Generic[Item, Result]):
     """Passes items on in batches. A batch takes what waits when it begins, in fair order over owners (see `fair`).
 

@@ -149,7 +149,12 @@ async def _respond(to_api_error: Callable[[Any], ApiError], request: Request, er
 async def within(
     seconds: float, what: str = "the document", remedy: str = "send fewer pages or try again later"
 ) -> AsyncGenerator[None]:
-    """Raise ApiError 504 of `what` and a `remedy` after `seconds`, and 500 for any other exception, which is logged."""
+    """Raise ApiError 504 after `seconds`, and 500 for an unexpected exception, which goes to the log only.
+
+    Args:
+        what: took longer.
+        remedy: what to do then.
+    """
     try:
         async with asyncio.timeout(seconds):
             yield

@@ -8,7 +8,7 @@ from layoutray.document.answers import Entity, Problem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The result for one page, or (without a page) for a failed one or the text generation; times in seconds."""
+    """The result for one page, or for the text generation; `page` is None for that and if unreadable. In seconds."""
 
     page: Page | None
     entities: tuple[Entity, ...] = ()

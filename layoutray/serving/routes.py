@@ -38,7 +38,7 @@ FieldNames = Annotated[
 _Explain = Annotated[bool, Query(description="also return the words with the largest weights in the pooled states")]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Routes:
     """The routes of the endpoint. `capacity` documents may be in flight, besides those that may wait."""
 

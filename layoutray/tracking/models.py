@@ -106,7 +106,7 @@ def log_metrics(
 
 
 def register(client: MlflowClient, run_id: str, name: str) -> str:
-    """Make the model of a run the next version of `name`, link both, return it. Raises InputError without a model."""
+    """Make the model of a run the next version of `name`, and return that. Raises InputError if there is no model."""
     model = of_run(client, run_id)
     if model is None:
         raise InputError(f"run {run_id} has no checkpoint that can be registered")

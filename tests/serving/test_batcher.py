@@ -43,7 +43,7 @@ async def begun(squares: Squares, batches: int) -> None:
 
 def test_the_first_item_is_alone_and_those_that_come_meanwhile_share_batches(squares: Squares) -> None:
     async def ask() -> list[int]:
-        batcher = Batcher(squares, lambda _: 1, 3, 100, lambda: 1)
+        batcher = Batcher(run=squares, cost=lambda _: 1, most=3, most_cost=100, at_once=lambda: 1)
         first = asyncio.ensure_future(batcher(1))
         await begun(squares, 1)
         others = [asyncio.ensure_future(batcher(number)) for number in (2, 3, 4, 5)]
@@ -56,7 +56,7 @@ def test_the_first_item_is_alone_and_those_that_come_meanwhile_share_batches(squ
 
 def test_batches_at_the_same_time_cost_no_more_than_they_may_unless_one_runs_alone(squares: Squares) -> None:
     async def ask() -> list[int]:
-        batcher = Batcher(squares, float, 8, 5, lambda: 2)
+        batcher = Batcher(run=squares, cost=float, most=8, most_cost=5, at_once=lambda: 2)
         asked = [asyncio.ensure_future(batcher(number)) for number in (9, 7, 2, 1)]
         await begun(squares, 1)
         await asyncio.sleep(0.01)
@@ -70,7 +70,7 @@ def test_batches_at_the_same_time_cost_no_more_than_they_may_unless_one_runs_alo
 
 def test_items_that_come_together_share_a_batch_and_a_later_one_is_not_forgotten(squares: Squares) -> None:
     async def ask() -> list[int]:
-        batcher = Batcher(squares, lambda _: 1, 8, 100, lambda: 1)
+        batcher = Batcher(run=squares, cost=lambda _: 1, most=8, most_cost=100, at_once=lambda: 1)
         release(squares, 2)
         together = await asyncio.gather(*map(batcher, (1, 2, 3)))
         return [*together, await batcher(4)]
@@ -81,7 +81,7 @@ def test_items_that_come_together_share_a_batch_and_a_later_one_is_not_forgotten
 
 def test_an_item_whose_caller_has_gone_is_not_run(squares: Squares) -> None:
     async def ask() -> int:
-        batcher = Batcher(squares, lambda _: 1, 8, 100, lambda: 1)
+        batcher = Batcher(run=squares, cost=lambda _: 1, most=8, most_cost=100, at_once=lambda: 1)
         first = asyncio.ensure_future(batcher(1))
         await begun(squares, 1)
         gone, stays = (asyncio.ensure_future(batcher(number)) for number in (2, 3))
@@ -97,7 +97,7 @@ def test_an_item_whose_caller_has_gone_is_not_run(squares: Squares) -> None:
 
 def test_as_many_batches_run_at_once_as_are_allowed(squares: Squares) -> None:
     async def ask() -> list[int]:
-        batcher = Batcher(squares, lambda _: 1, 8, 100, lambda: 2)
+        batcher = Batcher(run=squares, cost=lambda _: 1, most=8, most_cost=100, at_once=lambda: 2)
         asked = []
         for number in (1, 2):
             asked.append(asyncio.ensure_future(batcher(number)))
@@ -114,7 +114,7 @@ def test_as_many_batches_run_at_once_as_are_allowed(squares: Squares) -> None:
 
 def test_a_batch_that_fails_fails_alone(squares: Squares) -> None:
     async def ask() -> int:
-        batcher = Batcher(squares, lambda _: 1, 1, 100, lambda: 1)
+        batcher = Batcher(run=squares, cost=lambda _: 1, most=1, most_cost=100, at_once=lambda: 1)
         release(squares, 2)
         failing, other = asyncio.ensure_future(batcher(13)), asyncio.ensure_future(batcher(2))
         with pytest.raises(ValueError, match="13"):
@@ -134,7 +134,7 @@ def test_a_batch_does_not_run_in_the_context_of_a_request() -> None:
 
     async def ask() -> int:
         name.set("of the first request")
-        return await Batcher(run, lambda _: 1, 8, 100, lambda: 1)(7)
+        return await Batcher(run=run, cost=lambda _: 1, most=8, most_cost=100, at_once=lambda: 1)(7)
 
     assert asyncio.run(ask()) == 7
     assert seen == [""]
@@ -152,7 +152,7 @@ def test_a_batch_is_cancelled_once_nobody_waits_for_it() -> None:
                 raise
             return numbers
 
-        batcher = Batcher(run, lambda _: 1, 2, 100, lambda: 1)
+        batcher = Batcher(run=run, cost=lambda _: 1, most=2, most_cost=100, at_once=lambda: 1)
         gone = [asyncio.ensure_future(batcher(number)) for number in (1, 2)]
         stays = asyncio.ensure_future(batcher(3))
         await asyncio.sleep(0.01)
@@ -170,7 +170,7 @@ def test_a_batch_is_cancelled_once_nobody_waits_for_it() -> None:
 
 def test_a_costly_item_shares_no_batch_and_owners_take_turns(squares: Squares) -> None:
     async def ask() -> list[int]:
-        batcher = Batcher(squares, float, 3, 10, lambda: 1)
+        batcher = Batcher(run=squares, cost=float, most=3, most_cost=10, at_once=lambda: 1)
         first = asyncio.ensure_future(batcher(1, "greedy"))
         await begun(squares, 1)
         greedy = [asyncio.ensure_future(batcher(number, "greedy", number)) for number in (50, 4, 5)]

@@ -37,7 +37,13 @@ def answerer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcess]:
 def client(answerer: Answerer) -> TestClient:
     telemetry = Telemetry()
     access = make_access("", "", telemetry)
-    served = routes.Routes(answerer, Limits(max_pages=2), telemetry, access, Capacity(1, 1, 1))
+    served = routes.Routes(
+        answerer=answerer,
+        limits=Limits(max_pages=2),
+        telemetry=telemetry,
+        access=access,
+        capacity=Capacity(1, 1, 1),
+    )
     return TestClient(served.api(), raise_server_exceptions=False)
 
 

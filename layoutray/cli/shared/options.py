@@ -190,7 +190,7 @@ class RecipeOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions(RecipeOptions):
-    """Options of every verb that trains; see `TrainingResources`. `command` is the whole one, which repeats it."""
+    """Options of every verb that trains; see `TrainingResources`. `command` is the line that repeats the training."""
 
     command: str
     out: str = option(

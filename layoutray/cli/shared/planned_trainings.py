@@ -95,7 +95,7 @@ def plan(whole: Job, scheduled: Schedule, out: str) -> PlannedTrainings:
 
 
 def check_measured(held_out: Iterable[Collection[str]], documents: Iterable[Document]) -> None:
-    """Raise InputError if the documents that measured models are not trained on, `held_out`, are all known in part."""
+    """Raise InputError if all documents that measure a model (`held_out`, not trained on) are known only in part."""
     measured = {doc_id for part in held_out for doc_id in part}
     if not any(one.doc_id in measured and not one.partial for one in documents):
         raise InputError(

@@ -36,7 +36,7 @@ class _Clock(Reporter):
 
 
 def seconds(job: Job, device: torch.device) -> float:
-    """Median seconds of a step of training `job`, here. Leaves nothing in its folder. A fitted head has one step."""
+    """Median seconds of a step of `job` in this process. Its folder stays empty. A fitted head has one step."""
     train = replace(
         job.recipe.train,
         steps=_STEPS,

@@ -77,7 +77,7 @@ class Ingress:
         self._capacity = capacity
         metrics.count_replicas(capacity)
         self._access = access = make_access(settings.keys, settings.audit, metrics)
-        self._routes = Routes(service, limits, metrics, access, capacity)
+        self._routes = Routes(answerer=service, limits=limits, telemetry=metrics, access=access, capacity=capacity)
         self._jobs: JobRoutes | None = None
         if settings.jobs:
             ledger = Ledger.open(settings.jobs)

@@ -70,7 +70,11 @@ class Service:
         # A batch is of one model, so that no page waits until another model is loaded.
         self._ask = {
             name: Batcher[Request, ModelResult](
-                self._ask_model, _cost, capacity.batch_size, capacity.batch_size * _WORDS, capacity.batches
+                run=self._ask_model,
+                cost=_cost,
+                most=capacity.batch_size,
+                most_cost=capacity.batch_size * _WORDS,
+                at_once=capacity.batches,
             )
             for name in self.served
         }

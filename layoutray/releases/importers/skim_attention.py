@@ -47,7 +47,7 @@ _LONGEST = 2048
 
 @dataclass(frozen=True)
 class _Kind:
-    """One `model_type` of the release: its settings by ours, and those of which we have only the default."""
+    """One `model_type` of the release: its settings -> ours, and `fixed` ones, of which we support only the default."""
 
     arch: str
     names: NameTable

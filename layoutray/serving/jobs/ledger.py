@@ -86,7 +86,7 @@ class Ledger:
         return self._start + time.monotonic() - self._started
 
     def check(self, patience_s: float = 10.0) -> None:
-        """Raise InputError if the ledger cannot be written, or another endpoint processes its jobs for `patience_s`."""
+        """Raise InputError if the ledger cannot be written, or another endpoint has its jobs after `patience_s`."""
         until = time.monotonic() + patience_s
         try:
             with self.database.transaction():
@@ -280,7 +280,7 @@ class Ledger:
         return deleted
 
     def results(self, job: str, after: int, limit: int) -> Generator[Mapping[str, Any]]:
-        """The results of documents that ended after number `after`, in order, for each file; read one at a time."""
+        """The results of documents after number `after`, as they ended, once for each file; read one at a time."""
         found = select(FILES.c.position, FILES.c.name, DOCUMENTS.c.content, DOCUMENTS.c.state, DOCUMENTS.c.result)
         found = found.join_from(DOCUMENTS, FILES, DOCUMENT_FILES).order_by(FILES.c.position)
         for number in range(after + 1, after + 1 + limit):
