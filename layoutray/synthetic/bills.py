@@ -61,7 +61,10 @@ def invent_bill(random: Random, goods: int = 0) -> Bill:
     values = {kind: country.currency.written(amount) for kind, amount in amounts.items()}
     pattern = random.choice(country.amounts)
     sign = pattern.replace("{}", "").strip(" *")
-    values |= {"tax_rate": _percent(rate, random, country.currency), "currency": sign or country.currency.code}
+    values |= {
+        "tax_rate": (f"{rate:g}".replace(".", country.currency.point) + random.choice(("%", "%", " %"))),
+        "currency": sign or country.currency.code,
+    }
     return Bill(
         country=country,
         order=order,
@@ -114,10 +117,6 @@ def _amounts(random: Random, order: Order, rate: float) -> dict[str, int]:
         "paid": paid,
         "change": paid - total,
     }
-
-
-def _percent(rate: float, random: Random, currency: Currency) -> str:
-    return f"{rate:g}".replace(".", currency.point) + random.choice(("%", "%", " %"))
 
 
 def _company(random: Random, country: Country) -> dict[str, str]:
