@@ -119,11 +119,7 @@ class WindingLayout(nn.Module):
         return self.adapter(self.embedding(places.scaled))
 
 
-def _no_layout(config: LambertConfig) -> None:
-    del config
-
-
-LAYOUTS: Mapping[str, Callable[[LambertConfig], LayoutTerm | None]] = {"winding": WindingLayout, "none": _no_layout}
+LAYOUTS: Mapping[str, Callable[[LambertConfig], LayoutTerm | None]] = {"winding": WindingLayout, "none": lambda _: None}
 
 
 class PositionDropout(nn.Module):

@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from layoutray.document.form_field import FormField
 from layoutray.document.geometry import Box
 from layoutray.errors import DocumentError, Reason
 
+FormFieldKind = Literal["text", "choice", "check", "radio", "signature"]
 _DOC_ID = re.compile(r"(?:[0-9A-Za-z][0-9A-Za-z._-]{0,127})?")
 """Ids are in names of files, and are read from files that others have written. Empty: a document without one."""
 
@@ -73,6 +74,34 @@ class Provenance:
     engine: str = ""
     version: str = ""
     settings: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormField:
+    """A form field where it stands on a page. One that stands at several places is there several times.
+
+    Attributes:
+        name: full name: those of its parents and its own, joined by points.
+        value: the text; of a choice the chosen labels, one per line; of a check box or radio button what it states
+            when it is on. Empty for a field that is not filled, and for a signature.
+        on: whether a check box or radio button is on, and whether a signature field is signed; None for other kinds.
+        drawn: the words that the page shows in the box, without those that are printed on the form itself; empty if a
+            viewer hides the field. None for a visible check box, radio button or signature.
+        box: relative to the page; None outside of it.
+    """
+
+    name: str
+    kind: FormFieldKind
+    value: str
+    on: bool | None
+    drawn: str | None
+    box: Box | None
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values that it states, each in one line: the text, or each chosen label; none of a box that is off."""
+        lines = self.value.splitlines() if self.kind == "choice" else [self.value]
+        return tuple(" ".join(line.split()) for line in lines if self.on is not False and line.strip())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -81,13 +81,10 @@ def rows(placed: Iterable[Placed[Item]]) -> list[list[Placed[Item]]]:
     """The rows that items form, from top to bottom, each from left to right."""
     found: list[list[Placed[Item]]] = []
     for one in sorted(placed, key=lambda one: one.middle):
-        if found and _are_level(found[-1], one):
-            found[-1].append(one)
+        row = found[-1] if found else [one]
+        middle, height = (float(np.mean([getattr(other, name) for other in row])) for name in ("middle", "height"))
+        if found and one.middle - middle < _SAME_ROW * min(height, one.height):
+            row.append(one)
         else:
             found.append([one])
     return [sorted(row, key=lambda one: one.left) for row in found]
-
-
-def _are_level(row: list[Placed[Item]], one: Placed[Item]) -> bool:
-    middle, height = (float(np.mean([getattr(other, name) for other in row])) for name in ("middle", "height"))
-    return one.middle - middle < _SAME_ROW * min(height, one.height)

@@ -10,11 +10,11 @@ from typing import Any
 import pypdfium2.raw as pdfium_c
 
 from layoutray.document import Box, Word
-from layoutray.document.form_field import FormField, Kind
+from layoutray.document.page import FormField, FormFieldKind
 from layoutray.ocr import calls, characters, text_words
 from layoutray.ocr.pdf import MOST_FIELDS, NOT_SHOWN, PdfFile, PdfPage, Sides, box_mapping
 
-_KINDS: dict[int, Kind] = {
+_KINDS: dict[int, FormFieldKind] = {
     pdfium_c.FPDF_FORMFIELD_TEXTFIELD: "text",
     pdfium_c.FPDF_FORMFIELD_COMBOBOX: "choice",
     pdfium_c.FPDF_FORMFIELD_LISTBOX: "choice",
@@ -72,7 +72,7 @@ def _widgets(form: Any, page: Any) -> list[tuple[FormField, Sides]] | None:
     return found
 
 
-def _value(kind: Kind, form: Any, annotation: Any, options: int) -> str:
+def _value(kind: FormFieldKind, form: Any, annotation: Any, options: int) -> str:
     if kind in ("check", "radio"):
         return calls.text(pdfium_c.FPDFAnnot_GetFormFieldExportValue, form, annotation)
     chosen = (n for n in range(options) if pdfium_c.FPDFAnnot_IsOptionSelected(form, annotation, n))

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from layoutray.document import Document, Field
-from layoutray.document.contradictions import contradictory
 from layoutray.document.field_type import FieldType
-from layoutray.document.normal_form import normal_form
+from layoutray.document.normal_form import contradictory, normal_form
 from layoutray.document.packets import PART
 from layoutray.errors import InputError
 
@@ -88,14 +87,12 @@ def infer_fields(documents: Iterable[Document], wanted: Mapping[str, str]) -> In
         many = any(
             contradictory([one for one in document.fields if one.name == name], {name: kind}) for document in labelled
         )
-        everywhere = len(whole) >= _FEWEST_FOR_REQUIRED and all(_has(document, name) for document in whole)
+        everywhere = len(whole) >= _FEWEST_FOR_REQUIRED and all(
+            any(field.name == name for field in document.fields) for document in whole
+        )
         types[name] = replace(kind, many=many, required=everywhere and not many)
     in_rows = [name for name in types if all(field.row is not None for field in values[name])]
     return InferredFields(types, having, tuple(sorted(in_rows, key=lambda name: -len(values[name]))))
-
-
-def _has(document: Document, name: str) -> bool:
-    return any(field.name == name for field in document.fields)
 
 
 def type_of(values: Sequence[str], share: float) -> str:

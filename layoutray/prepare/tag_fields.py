@@ -34,10 +34,9 @@ from itertools import accumulate
 from rapidfuzz import fuzz
 
 from layoutray.document import REVIEWED, Field, Page, Word
-from layoutray.document.contradictions import contradictory
 from layoutray.document.field_type import FieldType
 from layoutray.document.mark import Marks, has_part
-from layoutray.document.normal_form import MONTHS, NUMBERS, normal_form
+from layoutray.document.normal_form import MONTHS, NUMBERS, contradictory, normal_form
 from layoutray.document.page import OFF, ON
 from layoutray.document.tags import OUTSIDE, UNKNOWN, is_unknown, kinds_ruled_out, to_iob2, unknown_but_not
 from layoutray.document.tags import spans as entities_of

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from layoutray.document import Box, Document, Field, Page, Provenance, Word
 from layoutray.document.answers import Answer, DocumentFields, Entity, Region
-from layoutray.document.form_field import FormField
+from layoutray.document.page import FormField
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import ANSWERS, DEAD_LETTERS, DOCUMENTS, FIELDS, PAGES
 
