@@ -198,7 +198,6 @@ class Lambert(nn.Module):
     def encode(
         self, input_ids: Int[Tensor, "batch length"], mask: Bool[Tensor, "batch length"], places: TokenPlaces
     ) -> Encoded:
-        """The states of tokens with the layout `places`."""
         scorer = (
             VisibleKeys.of_all_queries(mask)
             if self.relative_bias is None

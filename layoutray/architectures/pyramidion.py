@@ -90,8 +90,6 @@ class PyramidionConfig(EncoderConfig):
         padding: `masked`, or `reference_parity`, as in the release: texts are padded to `max_length`, and padding is
             visible.
         core_positions: size of the position table of a `core`, to which RoBERTa adds pad id + 1 rows.
-        segments: size of the segment table of a `core`, of which only the first row is used; RoBERTa has 1, BERT 2.
-        norm_epsilon: epsilon of LayerNorms; fairseq and RoBERTa have 1e-5, BERT 1e-12.
     """
 
     core: Literal["none", "bert", "roberta"] = "none"
@@ -150,7 +148,6 @@ class PyramidionConfig(EncoderConfig):
 
     @property
     def pooling_kind(self) -> PoolingKind:
-        """How `encoder` pools."""
         halving = HalvingSettings(order=self.order, pairing=self.pairing)
         return self.member.pooling or PoolingKind(self.pooling, self.scorer, halving)
 
@@ -265,7 +262,6 @@ class Pyramidion(nn.Module):
 
 
 def _received_attention(layer: nn.Module, tokens: Encoded) -> Float[Tensor, "batch length"]:
-    """The attention that each of `tokens` received in `layer` from its block."""
     return cast(BlockwiseAttention, layer.attention).received(tokens.states, tokens.mask)
 
 

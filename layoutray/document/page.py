@@ -80,14 +80,7 @@ class Provenance:
 class FormField:
     """A form field where it stands on a page. One that stands at several places is there several times.
 
-    Attributes:
-        name: full name: those of its parents and its own, joined by points.
-        value: the text; of a choice the chosen labels, one per line; of a check box or radio button what it states
-            when it is on. Empty for a field that is not filled, and for a signature.
-        on: whether a check box or radio button is on, and whether a signature field is signed; None for other kinds.
-        drawn: the words that the page shows in the box, without those that are printed on the form itself; empty if a
-            viewer hides the field. None for a visible check box, radio button or signature.
-        box: relative to the page; None outside of it.
+    docs/forms.md explains the attributes. `box` is relative to the page; None outside of it.
     """
 
     name: str

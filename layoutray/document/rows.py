@@ -61,12 +61,7 @@ def _middle(word: Word) -> float:
 
 
 def place(item: Item, page: Page, numbers: Collection[int], slope: float) -> Placed[Item]:
-    """The place of an item.
-
-    Args:
-        numbers: the indices of its words on the page, at least one.
-        slope: of the page's lines, see `slope_of_lines`.
-    """
+    """The place of an item by the numbers of its words on the page, at least one, and the slope of lines."""
     words = [page.words[number] for number in numbers]
     sides = np.array([(word.box.x0, word.box.y0, word.box.x1, word.box.y1) for word in words])
     sides *= page.width, page.height, page.width, page.height

@@ -201,7 +201,7 @@ def score_with_lost(metrics: Mapping[str, float], selection: PageSelection, trut
             "ingest the same documents with --set words=annotation and the same splits"
         )
     # All entities of a page that is missing from the selected pages are lost.
-    lost = sum(transfer_tags(recognised.get(key, ()), words).lost_entities for key, words in annotated.items())
+    lost = sum(transfer_tags(recognised.get(key, ()), words)[1] for key, words in annotated.items())
     expected = metrics["support"] + lost
     if not expected:
         return {"lost_entities": 0.0}

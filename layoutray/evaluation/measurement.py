@@ -19,7 +19,7 @@ import numpy as np
 
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
-from layoutray.document import Page
+from layoutray.document import Page, Word
 from layoutray.document.answers import Entity
 from layoutray.document.tags import is_known
 from layoutray.errors import InputError
@@ -228,16 +228,14 @@ def noisy(page: Page, rate: float) -> Page:
     if not rate or not letters:
         return page
     random = Random(f"{rate}/{page.doc_id}/{page.number}")
-    texts = (
-        "".join(_changed(letter, letters, random) if random.random() < rate else letter for letter in word.text)
-        for word in page.words
-    )
-    words = (replace(word, text=text or word.text[:1]) for word, text in zip(page.words, texts, strict=True))
+    words: list[Word] = []
+    for word in page.words:
+        text = ""
+        for letter in word.text:
+            if random.random() < rate:
+                change, other = random.choice(("delete", "replace", "insert")), random.choice(letters)
+                text += "" if change == "delete" else other if change == "replace" else letter + other
+            else:
+                text += letter
+        words.append(replace(word, text=text or word.text[:1]))
     return replace(page, words=tuple(words))
-
-
-def _changed(letter: str, letters: list[str], random: Random) -> str:
-    change, other = random.choice(("delete", "replace", "insert")), random.choice(letters)
-    if change == "delete":
-        return ""
-    return other if change == "replace" else letter + other

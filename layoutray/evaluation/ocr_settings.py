@@ -152,6 +152,5 @@ def _word_pairs(texts: Sequence[str]) -> Iterator[str]:
 
 
 def _spread(items: list[Item], limit: int) -> list[Item]:
-    """At most `limit` of `items`, evenly spaced."""
     step = max(len(items) / max(limit, 1), 1.0)
     return [items[int(index * step)] for index in range(min(limit, len(items)))]

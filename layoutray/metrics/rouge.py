@@ -38,11 +38,7 @@ def rouge(written: str, references: Sequence[str], *, stemmer: bool = False) -> 
 
 
 def mean_f1(scores: "Sequence[dict[str, Score]]", *, seed: int = 0) -> dict[str, Interval]:
-    """The mean F1 of documents by kind, with its interval; the same seed draws the same documents.
-
-    Raises:
-        InputError: when there is no document.
-    """
+    """The mean F1 of documents by kind, with its interval. Raises InputError when there is no document."""
     if not scores:
         raise InputError(
             "no document has a summary, so there is no mean score; choose a split whose documents have summaries"

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from layoutray.document import Box
 from layoutray.ocr import calls
+from layoutray.ocr.characters import TextWords
 from layoutray.ocr.ink import Ink, apart, small_drawing
 from layoutray.ocr.objects import PageObjects
 from layoutray.ocr.pdf import PdfPage, ToPageSides, box_mapping
-from layoutray.ocr.text_words import TextWords
 
 _THIN = 2.0
 """Points. A thinner line, or outline, hides no word."""
@@ -62,11 +62,7 @@ class PaintedWords:
     def of(
         cls, text: pdfium.PdfTextPage, text_words: TextWords, objects: PageObjects, pictures: dict[int, Box]
     ) -> "PaintedWords":
-        """The words of a page.
-
-        Args:
-            pictures: boxes of pictures, by their rank.
-        """
+        """The words of a page. `pictures`: boxes of pictures, by their rank."""
         items = calls.text_objects(text, text_words.characters.numbers[text_words.spans[:, 0]].tolist())
         places = {item: rank for rank, item in enumerate(objects.items)}
         ranks = np.array([places.get(item, 0) for item in items], dtype=np.int64)
@@ -101,14 +97,14 @@ def seen(painted: PaintedWords, page: PdfPage, ink: Ink) -> NDArray[np.bool_]:
     low = np.any((sides[:, 2:] - sides[:, :2]) * page.size < _LEAST_HEIGHT, axis=1)
     for number in np.flatnonzero(low).tolist():
         low[number] = sum(map(str.isalnum, words[number].text)) >= _LETTERS
-    ground = ground_of(sides, painted.ranks, painted.objects, box_mapping(page.merged))
-    found = ~low & ground.is_light & _plainly_painted(painted, page)
+    is_light, is_under = _ground(sides, painted.ranks, painted.objects, box_mapping(page.merged))
+    found = ~low & is_light & _plainly_painted(painted, page)
     doubtful = np.flatnonzero(~found).tolist()
     inked = ink.under([words[number].box for number in doubtful])
     for number, has_ink in zip(doubtful, inked, strict=True):
         can_have_ink = words[number].text.isascii() or _is_embedded(painted.items[number])
         found[number] = (has_ink and not low[number]) or not can_have_ink
-    under = ground.is_under & found & ~painted.hidden
+    under = is_under & found & ~painted.hidden
     if under.any():
         found[under] = _changes_page(painted, page, np.flatnonzero(under))
     return found
@@ -178,27 +174,18 @@ def _is_embedded(item: int) -> bool:
     return item != 0 and calls.is_embedded(calls.font_of(item)) == 1
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What lies before and behind words, without thin lines and frames.
-
-    Attributes:
-        is_light: all that touches a word was painted before it, in plain light colours, (n,).
-        is_under: a shape or shading that was painted after the word, and is no picture, has the whole word, (n,).
-    """
-
-    is_light: NDArray[np.bool_]
-    is_under: NDArray[np.bool_]
-
-
-def ground_of(
+def _ground(
     words: NDArray[np.float64], ranks: NDArray[np.int64], objects: PageObjects, to_page_sides: ToPageSides
-) -> Ground:
-    """What lies before and behind words.
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """What lies before and behind words, without thin lines and frames.
 
     Args:
         words: sides of words, relative to the page, (n, 4).
         ranks: of the words among the objects, (n,).
+
+    Returns:
+        Of each word (n,), whether all that touches it was painted before it, in plain light colours, and whether a
+        shape or shading that was painted after it, and is no picture, has the whole word.
     """
     shapes = objects.ranks(pdfium_c.FPDF_PAGEOBJ_PATH, pdfium_c.FPDF_PAGEOBJ_IMAGE, pdfium_c.FPDF_PAGEOBJ_SHADING)
     sides = objects.sides(shapes)
@@ -207,10 +194,10 @@ def ground_of(
     covers, light = _paint([objects.items[rank] for rank in shapes.tolist()], objects.kinds[shapes])
     covers &= ~light | (shapes > ranks.min(initial=len(objects.items)))  # most pages have no more than a white ground
     sides, shapes, light = sides[covers], shapes[covers], light[covers]
-    ground = Ground(np.ones(len(words), dtype=np.bool_), np.zeros(len(words), dtype=np.bool_))
+    is_light, is_under = np.ones(len(words), dtype=np.bool_), np.zeros(len(words), dtype=np.bool_)
     is_shape = objects.kinds[shapes] != pdfium_c.FPDF_PAGEOBJ_IMAGE
     if not len(shapes):
-        return ground
+        return is_light, is_under
     inner = words + np.tile(words[:, 2:] - words[:, :2], 2) * _INNER
     x0, y0, x1, y1 = inner.T[..., None]
     step = max(_PAIRS // max(len(words), 1), 1)
@@ -219,10 +206,10 @@ def ground_of(
         word, shape = np.nonzero((left < x1) & (right > x0) & (top < y1) & (bottom > y0))
         shape += start
         later = shapes[shape] > ranks[word]
-        ground.is_light[word[later | ~light[shape]]] = False
+        is_light[word[later | ~light[shape]]] = False
         contains = ((sides[shape, :2] <= inner[word, :2]) & (sides[shape, 2:] >= inner[word, 2:])).all(axis=1)
-        ground.is_under[word[later & contains & is_shape[shape]]] = True
-    return ground
+        is_under[word[later & contains & is_shape[shape]]] = True
+    return is_light, is_under
 
 
 def _paint(items: list[int], kinds: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

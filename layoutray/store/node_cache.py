@@ -38,10 +38,7 @@ class NodeCache:
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
-        """
-        Args:
-            limit: of the size of all files, in bytes; exceeded by at most a sixteenth for each process.
-        """
+        """`limit`: of the size of all files, in bytes; exceeded by at most a sixteenth for each process."""
         self._folder, self._limit = folder, limit
         self._added = 0
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -102,11 +99,7 @@ def root() -> Path:
 
 
 def limit() -> int:
-    """Largest size of the copies of one kind, in bytes.
-
-    Raises:
-        InputError: if LAYOUTRAY_CACHE_GIB is no positive number.
-    """
+    """Largest size of the copies of one kind, in bytes. Raises InputError if the variable is no positive number."""
     stated = os.environ.get(GIBIBYTES, str(_DEFAULT_GIBIBYTES))
     try:
         gibibytes = float(stated)

@@ -43,16 +43,11 @@ class Bill:
 
     @property
     def phrases(self) -> Mapping[str, Any]:
-        """The texts of the language."""
         return data("phrases")[self.country.language]
 
 
 def invent_bill(random: Random, goods: int = 0) -> Bill:
-    """A document of a random country with random data.
-
-    Args:
-        goods: number of its items; 0 for one to nine.
-    """
+    """A document of a random country with random data, of `goods` items; of one to nine if that is 0."""
     known = [*countries().values()]
     country = random.choices(known, [one.weight for one in known])[0]
     order = _order(random, country, [one.currency for one in known if one.language != country.language], goods)

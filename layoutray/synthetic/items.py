@@ -11,11 +11,7 @@ _LARGE = (1, 1, 1, 1, 10, 100)
 
 @dataclass(frozen=True, slots=True)
 class Currency:
-    """How a currency writes numbers with two decimals.
-
-    Attributes:
-        point, separator: before the decimals, and between groups of three digits.
-    """
+    """How a currency writes numbers: its signs before the two decimals and between groups of three digits."""
 
     code: str
     point: str
@@ -30,12 +26,7 @@ class Currency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineItem:
-    """One item of an order.
-
-    Attributes:
-        discount: of the whole item; 0 for none.
-        percent: of the discount; 0 if it is printed without.
-    """
+    """One item of an order. `discount`: of the whole item; `percent`: of the discount, 0 if it is printed without."""
 
     name: str
     code: str

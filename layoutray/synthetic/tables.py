@@ -91,10 +91,8 @@ class RuledTable:
 
     Attributes:
         name_at: number of columns on the left of the names.
-        left: of the names.
+        left, names, heading: of the names: their left end, the lines of each, and their heading.
         ends: right ends of the columns.
-        names: lines of each name.
-        heading: of the names.
         ruled: what is between its parts: nothing, a line below the heading, dashes, or a line below each row.
         sparse: lines left free below each row.
     """

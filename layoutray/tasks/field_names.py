@@ -73,7 +73,6 @@ def type_of(name: str) -> FieldType:
 
 @cache
 def _kinds() -> tuple[tuple[frozenset[str], str], ...]:
-    """The words of each wording, and the kind that it names."""
     return tuple(
         (frozenset(name_words(text)), kind)
         for kind, languages in wordings().items()

@@ -24,11 +24,7 @@ from layoutray.tasks.text_generation import TextGeneration
 
 @dataclass(frozen=True)
 class GenerateFields(TextGeneration):
-    """See the module's docstring.
-
-    Attributes:
-        fields: the fields to generate, by name; at least one.
-    """
+    """See the module's docstring. `fields`: those to generate, by name; at least one."""
 
     name: str = "generate_fields"
     fields: dict[str, FieldType] = field(default_factory=dict[str, FieldType])

@@ -56,7 +56,6 @@ class PacketDocument:
     """A document that was found in a packet.
 
     Attributes:
-        kind: of document.
         pages: numbers of its pages in the packet, in order, without blank ones.
         confidence: 0..1, that exactly these pages are a document of this kind.
         begin_confidence: 0..1, that a document begins at its first page.
@@ -70,11 +69,7 @@ class PacketDocument:
 
 @dataclass(frozen=True, slots=True)
 class SplitPacket:
-    """What is in a packet.
-
-    Attributes:
-        others: why a page is in no document, by its number.
-    """
+    """What is in a packet: its documents, and by their numbers why `others` of its pages are in none."""
 
     documents: tuple[PacketDocument, ...]
     others: Mapping[int, Literal["blank", "separator"]]
@@ -197,22 +192,22 @@ def evidence(pages: Sequence[Page]) -> list[dict[str, float]]:
     looks = [_look(page) for page in pages]
     having = Counter(word for look in looks for word in look.words)
     rarity = {word: math.log((1 + len(looks)) / count) for word, count in having.items()}
-    return [_compared(before, look, rarity) for before, look in pairwise(looks)]
-
-
-def _compared(before: _Look, page: _Look, rarity: dict[str, float]) -> dict[str, float]:
-    common, own, other = (
-        sum(rarity[word] for word in words) for words in (before.words & page.words, page.words, before.words)
-    )
-    running = len(before.running & page.running) / max(len(page.running), 1)
-    return {
-        "follows": float(page.number > 1 and page.number == (before.number or 1) + 1),
-        "begins": float(page.number == 1),
-        "ended": float(before.count > 0 and before.number == before.count),
-        "running": running,
-        "height": min(abs(math.log(page.height / before.height)), 1.0),
-        "similar": math.log(common / math.sqrt((own + 1) * (other + 1)) + 0.01),
-    }
+    found: list[dict[str, float]] = []
+    for before, page in pairwise(looks):
+        common, own, other = (
+            sum(rarity[word] for word in words) for words in (before.words & page.words, page.words, before.words)
+        )
+        found.append(
+            {
+                "follows": float(page.number > 1 and page.number == (before.number or 1) + 1),
+                "begins": float(page.number == 1),
+                "ended": float(before.count > 0 and before.number == before.count),
+                "running": len(before.running & page.running) / max(len(page.running), 1),
+                "height": min(abs(math.log(page.height / before.height)), 1.0),
+                "similar": math.log(common / math.sqrt((own + 1) * (other + 1)) + 0.01),
+            }
+        )
+    return found
 
 
 def _look(page: Page) -> _Look:

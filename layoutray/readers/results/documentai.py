@@ -116,7 +116,6 @@ def _page(page: dict[str, Any], text: str, version: str, where: str) -> ResultPa
 
 
 def _runs(tokens: Sequence[_Token], lines: TextSpans) -> Iterator[list[_Token]]:
-    """The tokens of each word."""
     run: list[_Token] = []
     for token in tokens:
         if run:
@@ -152,7 +151,6 @@ def _corners(polygon: dict[str, Any], upright: PageSize, where: str) -> list[flo
 
 
 def _spans(page: dict[str, Any], key: str, text: str, where: str) -> TextSpans:
-    """The spans of the elements of `page[key]`, each with its index."""
     return TextSpans(
         (span, at)
         for at, element in enumerate(objects(page, key, where))
@@ -200,7 +198,6 @@ def _sent_page(page: dict[str, Any], upright: PageSize, where: str) -> tuple[Pag
 
 
 def _moved(points: Sequence[float], matrix: Float[np.ndarray, "3 3"]) -> list[float]:
-    """The points x1, y1, … moved by `matrix`."""
     flat = np.asarray(points, float).reshape(-1, 2)
     moved = np.column_stack([flat, np.ones(len(flat))]) @ matrix.T
     return (moved[:, :2] / moved[:, 2:]).ravel().tolist()
