@@ -57,7 +57,7 @@ def invent_bill(random: Random, goods: int = 0) -> Bill:
     pattern = random.choice(country.amounts)
     sign = pattern.replace("{}", "").strip(" *")
     values |= {
-        "tax_rate": (f"{rate:g}".replace(".", country.currency.point) + random.choice(("%", "%", " %"))),
+        "tax_rate": f"{rate:g}".replace(".", country.currency.point) + random.choice(("%", "%", " %")),
         "currency": sign or country.currency.code,
     }
     return Bill(
