@@ -93,13 +93,15 @@ class LongSkimformer(nn.Module):
         self.layout_embedding = BoxEmbedding(config.layout_hidden, config.max_2d, config.dropout, _EPSILON)
         self.contextualiser = nn.ModuleList(
             EncoderLayer(
-                LocalSelfAttention(width, config.contextualiser_heads, config.window // 2, config.attention_dropout),
-                width,
+                LocalSelfAttention(
+                    config.layout_hidden, config.contextualiser_heads, config.window // 2, config.attention_dropout
+                ),
+                config.layout_hidden,
                 feed_forward=config.feed_forward,
                 dropout=config.dropout,
                 epsilon=_EPSILON,
             )
-            for width in [config.layout_hidden] * config.contextualiser_layers
+            for _ in range(config.contextualiser_layers)
         )
         self.skim_attention = LocalSkimAttention(config)
         self.layers = nn.ModuleList(SharedAttentionLayer(config, _EPSILON) for _ in range(config.layers))

@@ -225,10 +225,13 @@ class Pyramidion(nn.Module):
         initialise_as_fairseq(self, config.hidden)
 
     def forward(self, batch: Batch) -> Encoded:
+        tokens = self.embed(batch)
         if not self.parity:
-            return self.encode(self.embed(batch))
-        tokens = self.encode(self._padded_as_released(self.embed(batch)))
-        return replace(tokens, mask=torch.ones_like(tokens.mask))
+            return self.encode(tokens)
+        states, mask, origin = (padded(rows, self.max_length) for rows in (tokens.states, tokens.mask, tokens.origin))
+        mask = mask if self.hides_padding else torch.ones_like(mask)
+        kept = self.encode(Encoded(states=states, mask=mask, origin=origin))
+        return replace(kept, mask=torch.ones_like(kept.mask))
 
     def embed(self, batch: Batch) -> Encoded:
         """E, zero on padding. As in fairseq, the first position is the one after the pad id."""
@@ -255,10 +258,6 @@ class Pyramidion(nn.Module):
                 encoded = self.pools[str(number)](encoded, partial(_received_attention, layer, tokens))
             tokens = encoded
         return tokens
-
-    def _padded_as_released(self, tokens: Encoded) -> Encoded:
-        states, mask, origin = (padded(rows, self.max_length) for rows in (tokens.states, tokens.mask, tokens.origin))
-        return Encoded(states=states, mask=mask if self.hides_padding else torch.ones_like(mask), origin=origin)
 
 
 def _received_attention(layer: nn.Module, tokens: Encoded) -> Float[Tensor, "batch length"]:
