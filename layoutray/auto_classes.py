@@ -26,12 +26,7 @@ from layoutray.tensors import BOX_GRID, Batch, Encoder
 
 
 class LayoutrayConfig(PreTrainedConfig):
-    """Configuration of one of our architectures.
-
-    Attributes:
-        arch: its name.
-        settings: its configuration, as in the section [model] of a recipe.
-    """
+    """The name of one of our architectures, and its configuration, as in the section [model] of a recipe."""
 
     model_type = "layoutray"
 

@@ -1,13 +1,6 @@
 """Checkpoints: a folder with everything that a model needs. No file can run code when it is loaded.
 
-recipe.json         the resolved training recipe; written last: without it, the checkpoint is incomplete
-labels.json         names of the outputs, in order
-model.safetensors   weights; matrices may be 8-bit integers, see `read_tensors`
-tokenizer.json      vocabulary
-metrics.json        metrics of the evaluation at which the model was saved
-provenance.json     data, code version and starting checkpoints of the model; what labelled documents were like
-calibration.json    the temperature of its probabilities; 1 if this file is missing
-example.json        optional: pages that the model can answer, as the body of a request to /v1/extract
+docs/models.md lists the files. The matrices of `model.safetensors` may be 8-bit integers, see `read_tensors`.
 """
 
 import hashlib
@@ -112,8 +105,7 @@ def save(folder: str | Path, checkpoint: Checkpoint, *, eight_bits: bool = False
 
 def remove_weights(folder: str | Path) -> None:
     """Delete the weights of a checkpoint, if they exist: what it was made of stays."""
-    if sources.exists(weights := sources.join(folder, _WEIGHTS)):
-        shards.remove([weights])
+    shards.remove([sources.join(folder, _WEIGHTS)])
 
 
 def copy_example(source: str | Path, folder: str | Path) -> None:
@@ -168,11 +160,7 @@ def local_copy(folder: str | Path) -> Generator[Path]:
 
 
 def read_vocabulary(folder: str | Path) -> Tokenizer:
-    """The tokenizer of a folder of examples or of a checkpoint, on disk or in an object store.
-
-    Raises:
-        CheckpointError: as `tokenizer.load`.
-    """
+    """The tokenizer of a folder of examples or of a checkpoint, also of an address. Raises as `tokenizer.load`."""
     local = sources.local_path(str(folder))
     if local is not None:
         return tokenizer.load(local)

@@ -1,17 +1,4 @@
-"""All errors that layoutray raises.
-
-LayoutrayError
-├── InputError (ValueError)      invalid input; the message says what is allowed
-│   ├── RecipeError              an invalid recipe key or value
-│   ├── DocumentError            an unusable file or page, with a reason code; becomes a dead letter or a 422
-│   ├── SchemaError              a data set that does not match its schema
-│   ├── CheckpointError          an incomplete checkpoint, or one that does not fit
-│   └── TrackingError            MLflow refuses a call, or its server does not answer
-├── ApiError                     ends a request to the endpoint or to the review page with an error response
-├── TrainingError                training cannot go on
-├── MissingDependencyError       a missing program or package
-└── ClusterError                 Ray cannot be started or joined
-"""
+"""All errors that layoutray raises."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -98,12 +85,7 @@ RETRYABLE = frozenset({Reason.UNREACHABLE, Reason.TIMEOUT, Reason.WORKER_CRASH, 
 
 
 class DocumentError(InputError):
-    """A file or page cannot be used.
-
-    Attributes:
-        reason: code for counting and filtering.
-        stage: where it failed: open, render, ocr, annotation, encode.
-    """
+    """A file or page cannot be used: why, as a code, and where it failed: open, render, ocr, annotation, encode."""
 
     def __init__(self, reason: Reason, message: str, *, stage: str) -> None:
         super().__init__(message)
@@ -133,11 +115,9 @@ class ApiError(LayoutrayError):
     """Ends a request with an error response.
 
     Args:
-        status: HTTP status.
         code: error code in the body.
         message: what was wrong, the value, what is allowed.
         retryable: whether the same request may succeed later.
-        headers: of the response.
     """
 
     def __init__(

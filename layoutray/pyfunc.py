@@ -30,11 +30,7 @@ _REGISTERED = "registered_model_meta"
 
 
 class DocumentModel:
-    """Answers documents as the endpoint does, one after the other.
-
-    Args:
-        recognition: how files are read.
-    """
+    """Answers documents as the endpoint does, one after the other. `recognition`: how files are read."""
 
     def __init__(self, version: LoadedVersion, recognition: Recognition) -> None:
         self._version = version

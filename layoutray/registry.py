@@ -1,21 +1,8 @@
 """Load plug-ins by name.
 
-A plug-in is a module that defines the constant of its kind. Its name is the name of the module:
-
-| kind | package | constant |
-| --- | --- | --- |
-| architecture | `layoutray.architectures` | `ARCHITECTURE` |
-| reader of documents | `layoutray.readers`, in one of its folders | `READER` |
-| task | `layoutray.tasks` | `TASK` |
-| OCR engine | `layoutray.ocr.engines` | `ENGINE` |
-| importer of a release | `layoutray.releases.importers` | `IMPORTER` |
-
-A plug-in of another distribution is an entry point. The package of the kind is the group, the plug-in's name is the
-name, and the module is the value. The names of our own modules take precedence.
-
-Some architectures have parts that a recipe names and another distribution can add in the same way: the group is the
-module of the architecture (`load_part`). Recipes of another distribution are found by their names too: the value of an
-entry point of group `layoutray.recipe.shipped` is a package of TOML files (`folders`).
+A plug-in is a module that defines the constant of its kind; CONTRIBUTING.md lists the kinds. Its name is the name of
+the module. docs/plugins.md explains those of other distributions: the package of the kind, or the module of an
+architecture that takes parts (`load_part`), is the group of the entry point.
 """
 
 import importlib
@@ -65,11 +52,7 @@ def load(package: str, constant: str, name: str) -> object:
 
 
 def load_part(group: str, constant: str, name: str, own: Mapping[str, Part]) -> Part:
-    """The part `name` of an architecture: one of its `own`, or the constant of an entry point.
-
-    Raises:
-        InputError: as `load`.
-    """
+    """A part of an architecture: one of its `own`, or the constant of an entry point. Raises InputError as `load`."""
     if name in own:
         return own[name]
     for entry in _entry_points(group).select(name=name):
@@ -94,7 +77,6 @@ def _entry_points_on(_: tuple[str, ...], group: str) -> EntryPoints:
 
 
 def _folders(package: str) -> Iterator[str]:
-    """The package, and the packages directly in it."""
     yield package
     for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
         if module.ispkg:

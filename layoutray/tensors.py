@@ -60,7 +60,6 @@ class Places(_HasTensors):
         return cls(mask.flatten().nonzero().squeeze(1), tuple(mask.sum(1).tolist()), mask.shape[1])
 
     def pack(self, padded: Shaped[Tensor, "batch length *rest"]) -> Shaped[Tensor, "1 tokens *rest"]:
-        """The tokens in one row."""
         return padded.flatten(0, 1).index_select(0, self.index).unsqueeze(0)
 
     def unpack(self, row: Shaped[Tensor, "1 tokens *rest"]) -> Shaped[Tensor, "batch length *rest"]:

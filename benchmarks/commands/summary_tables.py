@@ -13,8 +13,8 @@ from benchmarks.training_runs import Runs, Scores, schedule, tables
 from layoutray.cli.shared import terminal
 from layoutray.cli.shared.options import parse
 from layoutray.document import Page
+from layoutray.evaluation.evaluate import score_summaries
 from layoutray.evaluation.page_selection import PageSelection
-from layoutray.evaluation.texts import score_summaries
 
 _RECIPE = "finetune-scitldr"
 _HALVINGS = (1, 1)

@@ -73,17 +73,24 @@ def _draw_items(column: Column, bottom: float, next_page: Callable[[], Column]) 
     table.draw_heading(column)
     total = 0
     for number, item in enumerate(order.items):
-        lines = len(table.grid.names[number]) + bool(item.discount) + at_end
+        lines = len(table.names[number]) + bool(item.discount) + at_end
         if column.y + lines * sheet.face.leading > bottom:
             sheet.canvas.record = None
             if at_end:
-                table.draw_sum(column, sheet.words("carried"), order.written(total))
+                _draw_sum(column, table, sheet.words("carried"), order.written(total))
             column = next_page()
             if repeats:
                 table.draw_heading(column)
             if at_start:
-                table.draw_sum(column, sheet.words("brought"), order.written(total))
+                _draw_sum(column, table, sheet.words("brought"), order.written(total))
         table.draw_item(column, number)
         total += item.price - item.discount
     close(column, dashed=table.ruled == "dashes")
     return column
+
+
+def _draw_sum(column: Column, table: RuledTable, name: str, amount: str) -> None:
+    """Draw a row that is no item: a name, and an amount in the column of prices."""
+    texts = [(amount if one.kind == "item.price" else "", "") for one in table.columns]
+    table.draw_row(column, [name], texts, column.sheet.face)
+    column.skip(table.sparse)

@@ -47,7 +47,7 @@ class CopyScore:
 
 def score_copies(number: int, page: KnownPage, settings: Recognition, copies: Sequence[str]) -> list[CopyScore]:
     """The scores of the named copies of one page."""
-    picture = render_page(page.file, page.page, settings).image
+    picture = render_page(page.file, 1, settings).image
     truth = [word.text for word in page.truth]
     scores: list[CopyScore] = []
     for name in copies:

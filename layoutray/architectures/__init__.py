@@ -103,13 +103,12 @@ def load(name: str) -> Architecture[Any]:
 class EncoderConfig:
     """What every architecture of ours configures and checks; the defaults are those of BERT-base.
 
+    Of those that have them, `segments` is the size of the segment table, of which only the first row is used (RoBERTa
+    has 1, BERT 2), and `norm_epsilon` is the epsilon of LayerNorms (RoBERTa and fairseq have 1e-5, BERT 1e-12).
+
     Attributes:
-        hidden: width of the states.
-        layers: number of layers.
-        heads: attention heads per layer.
-        feed_forward: inner width of feed-forward blocks.
-        dropout: on embeddings and updates, and in heads.
-        attention_dropout: on attention probabilities.
+        hidden, feed_forward: width of the states, and inner width of feed-forward blocks.
+        dropout, attention_dropout: on embeddings, updates and in heads; on attention probabilities.
         max_length: maximum length of a window in tokens; size of the position table, if there is one.
     """
 
@@ -130,8 +129,6 @@ class CoreConfig(EncoderConfig):
 
     Attributes:
         core: the underlying encoder, which determines the first position: pad id + 1 in `roberta`, 0 in `bert`.
-        segments: size of the segment table, of which only the first row is used; RoBERTa has 1, BERT 2.
-        norm_epsilon: epsilon of LayerNorms; RoBERTa has 1e-5, BERT 1e-12.
     """
 
     core: Literal["roberta", "bert"] = "roberta"
@@ -168,11 +165,7 @@ class SkimConfig(EncoderConfig):
 
 
 def check_ranges(config: Any, *, smallest: Mapping[str, int]) -> None:
-    """Check that each integer field is at least 1, or its entry in `smallest`, and that each float field is in [0, 1).
-
-    Raises:
-        InputError: with the field, its value and the allowed values.
-    """
+    """Raise InputError for an integer field below its entry in `smallest`, or 1, or a float field outside [0, 1)."""
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if isinstance(value, int) and value < smallest.get(field.name, 1):

@@ -75,8 +75,6 @@ class FormNetConfig(EncoderConfig):
         layout: layout embedding in the input: LAMBERT's (`winding`), or `none`, as in the paper.
         adapter: the linear map of `winding`: `plain`, which learns faster from scratch, or `gentle`, which divides its
             input by √n, so that the first steps do not disturb a trained `core`.
-        segments: size of the segment table of a `core`, of which only the first row is used; RoBERTa has 1, BERT 2.
-        norm_epsilon: epsilon of LayerNorms; RoBERTa has 1e-5, BERT 1e-12.
     """
 
     core: Literal["none", "bert", "roberta"] = "none"
@@ -117,11 +115,7 @@ class GlobalUpdate(nn.Module):
 
 
 class FormNetLayer(nn.Module):
-    """A layer of ETC (post-norm).
-
-    Args:
-        update: updates the global token; None leaves the global token unchanged.
-    """
+    """A layer of ETC (post-norm). Without `update`, it leaves the global token unchanged."""
 
     def __init__(self, config: FormNetConfig, update: GlobalUpdate | None) -> None:
         super().__init__()

@@ -40,8 +40,6 @@ class PeerConfig(EncoderConfig):
         model_type: the model's name in the library.
         start: `library` draws LayoutLM's coordinate tables as the library does; `gentle` takes a hundredth of that.
             Other models have no such tables.
-        segments: size of the segment table, of which only the first row is used; published RoBERTas have 1.
-        norm_epsilon: epsilon of LayerNorms; published RoBERTas have 1e-5.
         window: number of tokens that each token of Longformer sees, half of them on either side; even. Other models see
             all.
     """

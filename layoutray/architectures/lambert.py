@@ -119,11 +119,7 @@ class WindingLayout(nn.Module):
         return self.adapter(self.embedding(places.scaled))
 
 
-def _no_layout(config: LambertConfig) -> None:
-    del config
-
-
-LAYOUTS: Mapping[str, Callable[[LambertConfig], LayoutTerm | None]] = {"winding": WindingLayout, "none": _no_layout}
+LAYOUTS: Mapping[str, Callable[[LambertConfig], LayoutTerm | None]] = {"winding": WindingLayout, "none": lambda _: None}
 
 
 class PositionDropout(nn.Module):
@@ -202,7 +198,6 @@ class Lambert(nn.Module):
     def encode(
         self, input_ids: Int[Tensor, "batch length"], mask: Bool[Tensor, "batch length"], places: TokenPlaces
     ) -> Encoded:
-        """The states of tokens with the layout `places`."""
         scorer = (
             VisibleKeys.of_all_queries(mask)
             if self.relative_bias is None

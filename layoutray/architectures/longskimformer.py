@@ -91,7 +91,18 @@ class LongSkimformer(nn.Module):
         self.text_norm = nn.LayerNorm(config.hidden, eps=_EPSILON)
         self.text_dropout = nn.Dropout(config.dropout)
         self.layout_embedding = BoxEmbedding(config.layout_hidden, config.max_2d, config.dropout, _EPSILON)
-        self.contextualiser = nn.ModuleList(_contextualiser_layer(config) for _ in range(config.contextualiser_layers))
+        self.contextualiser = nn.ModuleList(
+            EncoderLayer(
+                LocalSelfAttention(
+                    config.layout_hidden, config.contextualiser_heads, config.window // 2, config.attention_dropout
+                ),
+                config.layout_hidden,
+                feed_forward=config.feed_forward,
+                dropout=config.dropout,
+                epsilon=_EPSILON,
+            )
+            for _ in range(config.contextualiser_layers)
+        )
         self.skim_attention = LocalSkimAttention(config)
         self.layers = nn.ModuleList(SharedAttentionLayer(config, _EPSILON) for _ in range(config.layers))
         initialise(self, config.hidden)
@@ -110,27 +121,14 @@ class LongSkimformer(nn.Module):
 
     def skim_band(self, batch: Batch) -> Float[Tensor, "batch heads blocks reach three_reach"]:
         """A: attention probabilities of the band, from layout alone."""
-        return self.skim_attention(self.contextualise(batch), batch.mask)
-
-    def contextualise(self, batch: Batch) -> Float[Tensor, "batch length layout_width"]:
-        """ℓ^c, or ℓ without a contextualiser."""
         layout = self.layout_embedding(batch.boxes)
         for layer in self.contextualiser:
             layout = layer(layout, batch.mask)
-        return layout
+        return self.skim_attention(layout, batch.mask)
 
     def embed_text(self, input_ids: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length width"]:
         """The text embedding T: word and segment, without positions."""
         return self.text_dropout(self.text_norm(self.word_embedding(input_ids) + self.segment_embedding.weight[0]))
-
-
-def _contextualiser_layer(config: LongSkimformerConfig) -> EncoderLayer:
-    attention = LocalSelfAttention(
-        config.layout_hidden, config.contextualiser_heads, config.window // 2, config.attention_dropout
-    )
-    return EncoderLayer(
-        attention, config.layout_hidden, feed_forward=config.feed_forward, dropout=config.dropout, epsilon=_EPSILON
-    )
 
 
 ARCHITECTURE = Architecture(

@@ -90,8 +90,6 @@ class PyramidionConfig(EncoderConfig):
         padding: `masked`, or `reference_parity`, as in the release: texts are padded to `max_length`, and padding is
             visible.
         core_positions: size of the position table of a `core`, to which RoBERTa adds pad id + 1 rows.
-        segments: size of the segment table of a `core`, of which only the first row is used; RoBERTa has 1, BERT 2.
-        norm_epsilon: epsilon of LayerNorms; fairseq and RoBERTa have 1e-5, BERT 1e-12.
     """
 
     core: Literal["none", "bert", "roberta"] = "none"
@@ -150,7 +148,6 @@ class PyramidionConfig(EncoderConfig):
 
     @property
     def pooling_kind(self) -> PoolingKind:
-        """How `encoder` pools."""
         halving = HalvingSettings(order=self.order, pairing=self.pairing)
         return self.member.pooling or PoolingKind(self.pooling, self.scorer, halving)
 
@@ -228,10 +225,13 @@ class Pyramidion(nn.Module):
         initialise_as_fairseq(self, config.hidden)
 
     def forward(self, batch: Batch) -> Encoded:
+        tokens = self.embed(batch)
         if not self.parity:
-            return self.encode(self.embed(batch))
-        tokens = self.encode(self._padded_as_released(self.embed(batch)))
-        return replace(tokens, mask=torch.ones_like(tokens.mask))
+            return self.encode(tokens)
+        states, mask, origin = (padded(rows, self.max_length) for rows in (tokens.states, tokens.mask, tokens.origin))
+        mask = mask if self.hides_padding else torch.ones_like(mask)
+        kept = self.encode(Encoded(states=states, mask=mask, origin=origin))
+        return replace(kept, mask=torch.ones_like(kept.mask))
 
     def embed(self, batch: Batch) -> Encoded:
         """E, zero on padding. As in fairseq, the first position is the one after the pad id."""
@@ -259,13 +259,8 @@ class Pyramidion(nn.Module):
             tokens = encoded
         return tokens
 
-    def _padded_as_released(self, tokens: Encoded) -> Encoded:
-        states, mask, origin = (padded(rows, self.max_length) for rows in (tokens.states, tokens.mask, tokens.origin))
-        return Encoded(states=states, mask=mask if self.hides_padding else torch.ones_like(mask), origin=origin)
-
 
 def _received_attention(layer: nn.Module, tokens: Encoded) -> Float[Tensor, "batch length"]:
-    """The attention that each of `tokens` received in `layer` from its block."""
     return cast(BlockwiseAttention, layer.attention).received(tokens.states, tokens.mask)
 
 

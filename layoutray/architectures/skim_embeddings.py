@@ -42,7 +42,6 @@ class SkimEmbeddingsConfig(EncoderConfig):
             beside trained text embeddings.
         layout_hidden: width e of Skimformer's tables.
         max_2d: size of the coordinate tables, above `BOX_GRID`.
-        segments: size of the segment table, of which only the first row is used.
     """
 
     start: Literal["paper", "gentle"] = "paper"

@@ -63,7 +63,7 @@ class SkimformerConfig(SkimConfig):
 
     Attributes:
         head_size: size a of a head's values.
-        segments: size of the segment table, of which only the first row is used; kept for the paper's parameter count.
+        segments: kept for the paper's parameter count.
         contextualiser_mask: `masked` hides padding from the contextualiser; `reference_parity` does not, as in the
             release.
         layout: input of the layout embedding (Table 3): the box (`boxes`), its centre (`degraded`), no layout

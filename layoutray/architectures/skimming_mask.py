@@ -53,7 +53,6 @@ class SkimmingMaskConfig(SkimConfig):
         attention: `dense` computes all scores and masks most; `gathered` computes those of the keys that a block of
             queries sees.
         block: number of queries that share a list of keys in `gathered`.
-        segments: size of the segment table, of which only the first row is used.
         contextualiser_mask: `masked` hides padding from the contextualiser; `reference_parity` does not, as in the
             release.
     """

@@ -231,12 +231,12 @@ def _claim(identity: "JobIdentity", source: str, out: str, recipe: "IngestRecipe
 
 
 def _write_table(answers: str, file: str | Path | None) -> None:
-    from layoutray.formats import answer_table
+    from layoutray.formats import spreadsheet
     from layoutray.store import shards
     from layoutray.store.answer_set import AnswerSet
 
     if file is not None:
-        shards.write_file(answer_table.table(AnswerSet(answers)), str(file))
+        shards.write_file(spreadsheet.answer_table(AnswerSet(answers)), str(file))
         terminal.say(f"values: {file}")
 
 

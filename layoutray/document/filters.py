@@ -22,15 +22,7 @@ _FULL = 0.9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Conditions that a page must meet. With the defaults, every page passes.
-
-    Attributes:
-        languages: allowed languages of the text as ISO 639-1 codes; empty: all.
-        min_words, max_words: allowed number of words; `max_words` 0: no upper limit.
-        min_confidence: minimum mean OCR confidence, 0..1. Pages whose words do not come from OCR pass.
-        min_wordlike: minimum share of words made of letters, 0..1. Misread pages and tables of numbers have few.
-        max_plain: maximum share of words in full lines (0.9 of the text's width), 0..1. Plain text has many.
-    """
+    """Conditions that a page must meet; docs/recipes.md explains them. With the defaults, every page passes."""
 
     languages: tuple[str, ...] = ()
     min_words: int = 0

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from layoutray.document.answers import Entity, Region
 from layoutray.document.field_type import FieldType
-from layoutray.document.form_field import FormField
 from layoutray.document.normal_form import normal_form, plain
-from layoutray.document.page import OFF, ON, Page
+from layoutray.document.page import OFF, ON, FormField, Page
 
 _NOTATIONS = (FieldType(type="amount"), FieldType(type="date"), FieldType(type="date", month_first=True))
 _SEPARATORS = re.compile(r"^\((?=\d+\) ?\d)|(?<=\d)[-) ]+(?=\d)")

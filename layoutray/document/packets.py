@@ -21,12 +21,7 @@ _MOST_WORDS_OF_A_SEPARATOR = 12
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A document of a packet.
-
-    Attributes:
-        kind: of document, for example `invoice`.
-        first, last: its pages, from 1.
-    """
+    """A document of a packet: its kind, for example `invoice`, and its first and last page, from 1."""
 
     kind: str
     first: int

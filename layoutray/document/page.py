@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from layoutray.document.form_field import FormField
 from layoutray.document.geometry import Box
 from layoutray.errors import DocumentError, Reason
 
+FormFieldKind = Literal["text", "choice", "check", "radio", "signature"]
 _DOC_ID = re.compile(r"(?:[0-9A-Za-z][0-9A-Za-z._-]{0,127})?")
 """Ids are in names of files, and are read from files that others have written. Empty: a document without one."""
 
@@ -73,6 +74,27 @@ class Provenance:
     engine: str = ""
     version: str = ""
     settings: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormField:
+    """A form field where it stands on a page. One that stands at several places is there several times.
+
+    docs/forms.md explains the attributes. `box` is relative to the page; None outside of it.
+    """
+
+    name: str
+    kind: FormFieldKind
+    value: str
+    on: bool | None
+    drawn: str | None
+    box: Box | None
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values that it states, each in one line: the text, or each chosen label; none of a box that is off."""
+        lines = self.value.splitlines() if self.kind == "choice" else [self.value]
+        return tuple(" ".join(line.split()) for line in lines if self.on is not False and line.strip())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

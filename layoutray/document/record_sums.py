@@ -1,12 +1,7 @@
 """Do the records of a document add up: each one within itself, and all of them to a sum that the document states?
 
-A record adds up if its count times its unit price is its amount, with or without its discount.
-
-The records add up if an amount below them is their sum, or is it with one or two others of these amounts added or
-taken off, as a tax, costs of shipping, a discount or a rounding.
-
-Sums that are carried to the next page are no records: at the end or the start of a page, their amount is the sum of
-all records before, and they have neither a count nor a unit price.
+docs/fields.md explains when they do. Sums that are carried to the next page are no records: at the end or the start of
+a page, their amount is the sum of all records before, and they have neither a count nor a unit price.
 """
 
 import re
@@ -67,15 +62,13 @@ def record_sum(records: Sequence[Record], kind: RecordType, pages: Sequence[Page
 
 def _is_stated(total: Decimal, amounts: Sequence[Decimal]) -> bool:
     """Whether one of `amounts` is `total` with up to two of the others added or taken off."""
-    for amount in amounts:
-        others = set(amounts) - {amount, total}
-        for count in range(3):
-            for chosen in combinations(others, count):
-                for signs in product((1, -1), repeat=count):
-                    expected = total + sum(sign * one for sign, one in zip(signs, chosen, strict=True))
-                    if amount == expected:
-                        return True
-    return False
+    return any(
+        amount == total + sum(sign * one for sign, one in zip(signs, chosen, strict=True))
+        for amount in amounts
+        for count in range(3)
+        for chosen in combinations(set(amounts) - {amount, total}, count)
+        for signs in product((1, -1), repeat=count)
+    )
 
 
 def _amounts_below(records: Sequence[Record], pages: Sequence[Page]) -> Iterator[Decimal]:

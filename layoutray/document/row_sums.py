@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from itertools import accumulate, islice
 
 from layoutray.document.field_type import FieldType
 from layoutray.document.page import Page
@@ -31,7 +32,11 @@ def row_sums(amounts: Sequence[Sequence[Decimal]]) -> frozenset[str]:
     If the page also has the sum rounded to 0.05, the rounded amount is the sum, because it is what is paid.
     """
     column = [row[-1] for row in amounts if row[-1]]
-    sums = {amount for number, amount in enumerate(column) if _is_sum(amount, column[:number])}
+    sums = {
+        amount
+        for number, amount in enumerate(column)
+        if amount > 0 and amount in islice(accumulate(reversed(column[:number])), 1, None)
+    }
     printed = {amount for row in amounts for amount in row}
     rounded = {
         one: amount
@@ -45,15 +50,3 @@ def row_sums(amounts: Sequence[Sequence[Decimal]]) -> frozenset[str]:
 def has_near(form: str | None, amounts: Iterable[Iterable[Decimal]]) -> bool:
     """Whether another amount differs from the one of this normal form by less than 0.05, as by a rounding."""
     return form is not None and any(0 < abs(one - Decimal(form)) < _COIN for row in amounts for one in row)
-
-
-def _is_sum(amount: Decimal, above: list[Decimal]) -> bool:
-    """Whether a positive amount is the sum of the last two or more amounts above it."""
-    if amount <= 0 or len(above) < 2:
-        return False
-    total = above[-1]
-    for one in reversed(above[:-1]):
-        total += one
-        if total == amount:
-            return True
-    return False

@@ -61,12 +61,7 @@ def _middle(word: Word) -> float:
 
 
 def place(item: Item, page: Page, numbers: Collection[int], slope: float) -> Placed[Item]:
-    """The place of an item.
-
-    Args:
-        numbers: the indices of its words on the page, at least one.
-        slope: of the page's lines, see `slope_of_lines`.
-    """
+    """The place of an item by the numbers of its words on the page, at least one, and the slope of lines."""
     words = [page.words[number] for number in numbers]
     sides = np.array([(word.box.x0, word.box.y0, word.box.x1, word.box.y1) for word in words])
     sides *= page.width, page.height, page.width, page.height
@@ -81,13 +76,10 @@ def rows(placed: Iterable[Placed[Item]]) -> list[list[Placed[Item]]]:
     """The rows that items form, from top to bottom, each from left to right."""
     found: list[list[Placed[Item]]] = []
     for one in sorted(placed, key=lambda one: one.middle):
-        if found and _are_level(found[-1], one):
-            found[-1].append(one)
+        row = found[-1] if found else [one]
+        middle, height = (float(np.mean([getattr(other, name) for other in row])) for name in ("middle", "height"))
+        if found and one.middle - middle < _SAME_ROW * min(height, one.height):
+            row.append(one)
         else:
             found.append([one])
     return [sorted(row, key=lambda one: one.left) for row in found]
-
-
-def _are_level(row: list[Placed[Item]], one: Placed[Item]) -> bool:
-    middle, height = (float(np.mean([getattr(other, name) for other in row])) for name in ("middle", "height"))
-    return one.middle - middle < _SAME_ROW * min(height, one.height)

@@ -65,12 +65,7 @@ class Observed:
 
     @classmethod
     def of(cls, pages: Sequence[Page], values: Iterable[tuple[str, float]]) -> Self:
-        """What a document shows.
-
-        Args:
-            pages: those that were read, in order; at least one.
-            values: name and confidence of each answered value.
-        """
+        """What a document shows: its pages in order, at least one, and name and confidence of each answered value."""
         words = [word for page in pages for word in page.words]
         numbers = {
             "words": len(words) / len(pages),
@@ -147,7 +142,6 @@ class Reference:
         return {**unanswered, **document.numbers, **unseen}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for `from_json`."""
         checksums = {name: sorted(getattr(self, name)) for name in _CHECKSUMS}
         return {"samples": dict(self.samples), **checksums}
 
@@ -157,11 +151,7 @@ class Reference:
 
 
 def _repeated(documents: Sequence[Observed], words: Mapping[int, int]) -> Iterator[float]:
-    """The signal `repeated unseen words` of each document of a reference.
-
-    Args:
-        words: how many of the documents have each word.
-    """
+    """`repeated unseen words` of each document of a reference, of which `words[word]` documents have a word."""
     drawn, count = Random(0).sample(documents, len(documents)), _recent(len(documents))
     sets = [set(one.words) for one in drawn]
     recent = Counter(word for one in sets[-count:] for word in one)

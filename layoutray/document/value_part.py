@@ -33,12 +33,7 @@ _PATTERNS = {"date": _DATES, "amount": _AMOUNTS}
 
 @dataclass(frozen=True, slots=True)
 class ValuePart:
-    """A value inside a text.
-
-    Attributes:
-        form: its normal form.
-        start, end: its first character, and the one after its last.
-    """
+    """A value inside a text: its normal form, its first character, and the one after its last."""
 
     form: str
     start: int

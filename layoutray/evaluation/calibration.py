@@ -14,12 +14,7 @@ PRECISION = 0.99
 
 @dataclass(frozen=True, slots=True)
 class WordCalibration:
-    """Accuracy of word labels by confidence.
-
-    Attributes:
-        bins: at the checkpoint's `temperature`.
-        uncalibrated_bins: at temperature 1.
-    """
+    """Accuracy of word labels by confidence, at the checkpoint's temperature and at temperature 1."""
 
     temperature: float
     bins: Sequence[Bin]

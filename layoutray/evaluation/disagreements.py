@@ -49,7 +49,7 @@ def disagreements(
                         said=said,
                     )
                 )
-    found.sort(key=_confidence, reverse=True)
+    found.sort(key=lambda document: max(one.confidence for one in document.said if one.stated), reverse=True)
     return [replace(document, rank=rank) for rank, document in enumerate(found, 1)]
 
 
@@ -59,11 +59,6 @@ def write_queue(folder: Path, documents: Iterable[review.AnsweredDocument]) -> N
     for document in documents:
         store.add(document)
     store.close()
-
-
-def _confidence(document: review.AnsweredDocument) -> float:
-    """Of the most confident answer that differs."""
-    return max(one.confidence for one in document.said if one.stated)
 
 
 def _compared(

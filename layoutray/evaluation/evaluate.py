@@ -1,15 +1,15 @@
 """Measures a checkpoint: perplexity, ROUGE of summaries, or precision, recall and F1 of entities and of fields."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from layoutray.checkpoint import Checkpoint
-from layoutray.document import Field
+from layoutray.document import Field, Page
+from layoutray.errors import InputError
 from layoutray.evaluation.acceptance import Acceptance, measure_acceptance
 from layoutray.evaluation.calibration import FieldCalibration, WordCalibration, calibrate_fields, calibrate_words
 from layoutray.evaluation.capabilities import generates_texts, tags_words, word_tagger
-from layoutray.evaluation.entities import score_with_lost
 from layoutray.evaluation.examples import EncodedPages, encode_pages
 from layoutray.evaluation.fields import (
     AnsweredDocument,
@@ -26,9 +26,12 @@ from layoutray.evaluation.page_selection import PageSelection
 from layoutray.evaluation.pictures import PageOverlay, overlays, pages_to_draw
 from layoutray.evaluation.predictions import Predictions, predict
 from layoutray.evaluation.records import RecordTruth
-from layoutray.evaluation.texts import score_summaries
 from layoutray.inference.generation import TextGenerator
+from layoutray.metrics.rouge import mean_f1, rouge
+from layoutray.prepare.align import transfer_tags
+from layoutray.prepare.whole_documents import document_groups
 from layoutray.tasks import document_fields_of
+from layoutray.tasks.summary import summaries_of
 from layoutray.training import world
 
 
@@ -150,3 +153,58 @@ def evaluation_of_fields(schema: Schema, documents: Sequence[AnsweredDocument]) 
         calibration=calibrate_fields(judged, schema),
         acceptance=measure_acceptance(judged, schema) if has_thresholds else None,
     )
+
+
+def score_summaries(
+    selection: PageSelection, summarise: Callable[[list[list[Page]]], Sequence[str]]
+) -> dict[str, float]:
+    """ROUGE of what `summarise` gives for the selected documents that have a summary, each as its pages in order.
+
+    By the names of reports: `rouge1` is the mean F1 over documents, `rouge1_low` and `rouge1_high` are the bounds of
+    its 95 % interval.
+
+    Raises:
+        InputError: when no selected document has a summary.
+    """
+    ids = [document.doc_id for document in selection.documents() if summaries_of(document)]
+    scores = [
+        rouge(text, summaries_of(document))
+        for documents in document_groups(selection.data_sets, ids)
+        for (document, _), text in zip(documents, summarise([pages for _, pages in documents]), strict=True)
+    ]
+    return {
+        f"{kind}{suffix}": value
+        for kind, one in mean_f1(scores).items()
+        for suffix, value in (("", one.value), ("_low", one.low), ("_high", one.high))
+    }
+
+
+def score_with_lost(metrics: Mapping[str, float], selection: PageSelection, truth: Sequence[str]) -> dict[str, float]:
+    """Recall and F1 of `metrics` if the entities of `truth` that no recognised word stands for count as missed.
+
+    Args:
+        metrics: of the selected pages.
+        truth: folders of the same documents, ingested with `words=annotation`.
+
+    Raises:
+        InputError: when `metrics` has no entity score, or a selected page is not in `truth`.
+    """
+    if "support" not in metrics:
+        raise InputError(
+            "--truth counts lost entities, but the task of this checkpoint scores no entities; omit --truth"
+        )
+    recognised = {(page.doc_id, page.number): page.words for page in selection.pages()}
+    annotated = {(page.doc_id, page.number): page.words for page in replace(selection, folders=tuple(truth)).pages()}
+    if unknown := recognised.keys() - annotated.keys():
+        raise InputError(
+            f"{len(unknown)} pages of {', '.join(selection.folders)} are not in --truth {', '.join(truth)}; "
+            "ingest the same documents with --set words=annotation and the same splits"
+        )
+    # All entities of a page that is missing from the selected pages are lost.
+    lost = sum(transfer_tags(recognised.get(key, ()), words)[1] for key, words in annotated.items())
+    expected = metrics["support"] + lost
+    if not expected:
+        return {"lost_entities": 0.0}
+    recall = metrics.get("recall", 0.0) * metrics["support"] / expected
+    f1 = 2 / (1 / metrics["precision"] + 1 / recall) if recall else 0.0
+    return {"lost_entities": float(lost), "recall_with_lost": recall, "f1_with_lost": f1}

@@ -23,7 +23,6 @@ class EncodedPages:
 
     @property
     def failed_pages(self) -> int:
-        """Number of pages that could not be encoded."""
         return sum(letter.page is not None for letter in self.letters)
 
     @property

@@ -129,11 +129,7 @@ def generate_answers(
     schema: Schema,
     write: Callable[[Sequence[Sequence[Page]]], Sequence[Text]],
 ) -> list[AnsweredDocument]:
-    """Each document of `expected` with the fields of the text that is generated from its pages.
-
-    Args:
-        write: see `TextGenerator.write`.
-    """
+    """Each document of `expected` with the fields of the text that `TextGenerator.write` makes of its pages."""
     answers = {
         document.doc_id: written_fields(text.lines, [replace(page, form_fields=()) for page in pages], schema)
         for together in document_groups(selection.data_sets, list(expected))
@@ -143,11 +139,7 @@ def generate_answers(
 
 
 def score_fields(documents: Sequence[AnsweredDocument], judged: Sequence[JudgedAnswer], schema: Schema) -> FieldScores:
-    """Scores of the answers.
-
-    Args:
-        judged: the answers of `documents`, see `judge`.
-    """
+    """Scores of the answers. `judged`: the answers of `documents`, see `judge`."""
     values = [answered_fields(document.answers, schema) for document in documents]
     contents = [
         [Field(answer.name, answer.known_value or answer.content) for answer in document.answers]

@@ -11,16 +11,16 @@ model that generates texts copies what it reads.
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from random import Random
 from typing import Any, Literal
 
 import numpy as np
 
 from layoutray import checkpoint
 from layoutray.checkpoint import Checkpoint
-from layoutray.document import Page
+from layoutray.document import Page, Word
 from layoutray.document.answers import Entity
-from layoutray.document.character_noise import noisy
 from layoutray.document.tags import is_known
 from layoutray.errors import InputError
 from layoutray.evaluation.capabilities import counted_metric, generates_texts, word_tagger
@@ -153,7 +153,7 @@ def items_by_document(
     """The expected and the answered items of each labelled document, for a task with a `counted_metric`.
 
     Args:
-        noise: probability that a character is changed, 0..1, see `layoutray.document.character_noise`.
+        noise: probability that a character is changed, 0..1, see `layoutray.evaluation.measurement`.
 
     Raises:
         InputError: when no selected document is labelled.
@@ -211,3 +211,31 @@ def _entity_items(
             f"no selected page of {', '.join(selection.folders)} has a tagged entity; choose a labelled data set"
         )
     return items
+
+
+def noisy(page: Page, rate: float) -> Page:
+    """The page with character errors in its words.
+
+    A change is, with equal probability, a deletion, a replacement by another character, or an insertion of a character
+    after it. New characters are drawn from those that the page prints. The number of words and their boxes do not
+    change: a word that would lose all its characters keeps its first. The errors are a function of the rate, the
+    document and the page alone, so that every model reads the same words.
+
+    Args:
+        rate: probability that a character is changed, 0..1; 0 returns the page itself.
+    """
+    letters = sorted({letter for word in page.words for letter in word.text})
+    if not rate or not letters:
+        return page
+    random = Random(f"{rate}/{page.doc_id}/{page.number}")
+    words: list[Word] = []
+    for word in page.words:
+        text = ""
+        for letter in word.text:
+            if random.random() < rate:
+                change, other = random.choice(("delete", "replace", "insert")), random.choice(letters)
+                text += "" if change == "delete" else other if change == "replace" else letter + other
+            else:
+                text += letter
+        words.append(replace(word, text=text or word.text[:1]))
+    return replace(page, words=tuple(words))

@@ -43,10 +43,10 @@ class ModelLabels:
 
     def known(self, fields: FieldEvaluation) -> FieldEvaluation:
         """`fields` without the values that were not found, and without the answers to their fields."""
-        return evaluation_of_fields(fields.schema, [*map(self._known, fields.documents)])
-
-    def _known(self, document: AnsweredDocument) -> AnsweredDocument:
-        unknown = {field.name for field in self.not_found.get(document.doc_id, ())}
-        expected = [field for field in document.expected if field.name not in unknown]
-        answers = [answer for answer in document.answers if answer.name not in unknown]
-        return replace(document, expected=expected, answers=answers)
+        documents: list[AnsweredDocument] = []
+        for document in fields.documents:
+            unknown = {field.name for field in self.not_found.get(document.doc_id, ())}
+            expected = [field for field in document.expected if field.name not in unknown]
+            answers = [answer for answer in document.answers if answer.name not in unknown]
+            documents.append(replace(document, expected=expected, answers=answers))
+        return evaluation_of_fields(fields.schema, documents)

@@ -29,10 +29,9 @@ HEADING = ("data", "variant", "pages", "recall", "precision", "in order", "box I
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
-    """A page whose words are known."""
+    """The first page of a file, whose words are known."""
 
     file: bytes
-    page: int
     truth: tuple[Word, ...]
 
 
@@ -81,9 +80,7 @@ def annotated_pictures(reader: str, root: str, split: str, limit: int) -> list[K
     ]
     pages: list[KnownPage] = []
     for reference in _spread(references, limit):
-        pages += [
-            KnownPage(sources.read_bytes(reference.image), 1, page.words) for page in source.read(reference).pages
-        ]
+        pages += [KnownPage(sources.read_bytes(reference.image), page.words) for page in source.read(reference).pages]
     return pages
 
 
@@ -96,7 +93,7 @@ def born_digital_pages(root: str, limit: int) -> list[KnownPage]:
         with pdf.opened(file, settings) as document, pdf.opened_page(document, 1) as page:
             layer = pdf_text.read(page)
         if pdf_text.has_usable_text(layer, settings)[0]:
-            pages.append(KnownPage(file, 1, layer.words))
+            pages.append(KnownPage(file, layer.words))
     return pages
 
 
@@ -106,7 +103,7 @@ def score_settings(
     """Yield the scores of each of `settings` on `pages` (at least one)."""
     for name, recognition in settings.items():
         started = sum(os.times()[:4])
-        recognised = [recognise_page(page.file, page.page, recognition).words for page in pages]
+        recognised = [recognise_page(page.file, 1, recognition).words for page in pages]
         seconds = sum(os.times()[:4]) - started
         scores = [_scores(words, page.truth) for words, page in zip(recognised, pages, strict=True)]
         recall, precision, in_order = (_mean(column) for column in zip(*scores, strict=True))
@@ -152,6 +149,5 @@ def _word_pairs(texts: Sequence[str]) -> Iterator[str]:
 
 
 def _spread(items: list[Item], limit: int) -> list[Item]:
-    """At most `limit` of `items`, evenly spaced."""
     step = max(len(items) / max(limit, 1), 1.0)
     return [items[int(index * step)] for index in range(min(limit, len(items)))]

@@ -50,11 +50,7 @@ class PageSelection:
         return tuple(map(DataSet, self.folders))
 
     def tables(self, columns: Sequence[str] | None = None, also: pc.Expression | None = None) -> Iterator[pa.Table]:
-        """The selected rows of PAGES, or some of their columns, a batch at a time.
-
-        Args:
-            also: a further condition of rows.
-        """
+        """The selected rows of PAGES, or some of their columns, which also meet `also`, a batch at a time."""
         rows = self.rows if also is None else self.rows & also
         for data_set in self.data_sets:
             yield from data_set.scan_pages(columns, rows)
@@ -71,7 +67,6 @@ class PageSelection:
 
     @property
     def num_pages(self) -> int:
-        """Number of selected pages."""
         return sum(table.num_rows for table in self.tables(["doc_id"]))
 
     def documents(self) -> Iterator[Document]:

@@ -67,11 +67,7 @@ class _OneForwardPass(TaskModel):
 
 @torch.inference_mode()
 def predict(loaded: Checkpoint, examples: ExampleSet, wants_entities: Callable[[PageKey], bool]) -> Predictions:
-    """Run the model of `loaded` once over `examples`.
-
-    Args:
-        wants_entities: the pages whose label probabilities are kept.
-    """
+    """Run the model of `loaded` once over `examples`, and keep label probabilities of pages with `wants_entities`."""
     device = world.single_process().device
     task, feed = loaded.recipe.task, recipe_feed(loaded.recipe, loaded.tokenizer, examples)
     model = _OneForwardPass(loaded.model.to(device).eval())

@@ -56,7 +56,6 @@ class RecordTruth:
         return cls([*selection.pages(pc.field("groups").is_valid())])
 
     def score(self, predictions: Predictions, selection: PageSelection) -> dict[str, float]:
-        """The metrics of the predicted records; none without any true record."""
         if self.documents:
             task = predictions.loaded.recipe.task
             answered: dict[str, Sequence[Record]] = dict.fromkeys(self.documents, ())

@@ -44,12 +44,7 @@ class ComparedF1:
 
 @dataclass(frozen=True)
 class Replacement:
-    """Two versions on the same documents.
-
-    Attributes:
-        overall: of all items.
-        by_name: of each field or type that a document has.
-    """
+    """Two versions on the same documents, by all items and by each field or type that a document has."""
 
     documents: int
     overall: ComparedF1

@@ -18,11 +18,7 @@ OUTSIDE_LABEL = "other"
 
 
 def funsd(page: Page) -> dict[str, Any]:
-    """The page as a file of FUNSD: entities, and runs of words outside of entities as `other`.
-
-    Raises:
-        DocumentError: (bad_annotation) if its tags are not those of entities.
-    """
+    """The page as a file of FUNSD: entities, and words outside as `other`. Raises DocumentError (bad_annotation)."""
     form = [
         {
             "id": number,

@@ -38,11 +38,7 @@ Point = tuple[float, float]
 
 
 class InvisibleText:
-    """Writes words on the pages of a PDF document. A context manager: it holds a font of PDFium.
-
-    Args:
-        pages: all pages whose words are written.
-    """
+    """Writes the words of `pages` on those of a PDF document. A context manager: it holds a font of PDFium."""
 
     def __init__(self, document: pdfium.PdfDocument, pages: Iterable[Page]) -> None:
         self._document = document
@@ -62,7 +58,6 @@ class InvisibleText:
         return loaded
 
     def write(self, page: Page, on: pdfium.PdfPage) -> None:
-        """Write the words of `page`, each into its box."""
         for word in page.words:
             if word.text.strip():
                 self._write_word(on, visual_order(word.text), _at_least_half_a_pixel(word.box, page))
@@ -89,7 +84,6 @@ class InvisibleText:
 
 @functools.cache
 def _font() -> bytes:
-    """The font as a file."""
     builder = FontBuilder(_EM, isTTF=True)
     builder.setupGlyphOrder(list(_GLYPHS))
     builder.setupCharacterMap({ord(" "): "space"})

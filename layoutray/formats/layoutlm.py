@@ -35,11 +35,7 @@ _NUMBER = {"dtype": "int64", "_type": "Value"}
 
 
 def schema(tags: Sequence[str]) -> pa.Schema:
-    """Columns, and their features in the metadata.
-
-    Args:
-        tags: names of the tags, in the order of their numbers.
-    """
+    """Columns, and their features in the metadata; `tags` are the names of tags in the order of their numbers."""
     boxes = {"feature": {"feature": _NUMBER, "length": 4, "_type": "List"}, "_type": "List"}
     labels = {"feature": {"names": [*tags], "_type": "ClassLabel"}, "_type": "List"}
     numbers = {"feature": _NUMBER, "_type": "List"}
@@ -80,7 +76,6 @@ class SplitWriter:
         self._count = 0
 
     def write(self, page: Page, num_pages: int) -> None:
-        """Add a page of a document with `num_pages` pages."""
         self._count += 1
         sides = [(box.x0, box.y0, box.x1, box.y1) for box in (word.box for word in page.words)]
         picture = self._picture(page)

@@ -56,11 +56,7 @@ def named(loaded: Checkpoint, fields: Mapping[str, FieldType]) -> Checkpoint:
 
 
 class NamedExtractor(Extractor):
-    """Answers pages for the fields that each call names. Not thread safe.
-
-    Raises:
-        CheckpointError: as `named`.
-    """
+    """Answers pages for the fields that each call names. Not thread safe. Raises CheckpointError as `named`."""
 
     def __init__(self, loaded: Checkpoint, model_id: str, device: torch.device) -> None:
         self._loaded = loaded

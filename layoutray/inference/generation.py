@@ -52,13 +52,7 @@ class TextGenerator:
     """Generates texts with a checkpoint's model. Not thread-safe: make one for each process or actor."""
 
     def __init__(self, loaded: Checkpoint, device: torch.device, beams: int = 1) -> None:
-        """
-        Args:
-            beams: beam width; 1 is greedy.
-
-        Raises:
-            CheckpointError: for a model whose task generates no texts.
-        """
+        """`beams`: beam width; 1 is greedy. Raises CheckpointError for a model whose task generates no texts."""
         task = loaded.recipe.task
         if not isinstance(task, WritesTexts):
             raise CheckpointError(
@@ -105,11 +99,7 @@ class TextGenerator:
 
     @torch.inference_mode()
     def selections(self, documents: Sequence[Sequence[Page]]) -> list[Selection]:
-        """The words of each document that the model keeps; none for a document without words.
-
-        Raises:
-            InputError: for a model that does not have this information.
-        """
+        """The words of each document that the model keeps, if any. Raises InputError for a model that does not tell."""
         if not self.shows_selection:
             raise InputError(f"{self.model_id} does not pool tokens by weighted sums; {NO_SELECTION}")
         examples = [example for example, _ in map(self._example, documents)]

@@ -29,11 +29,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
-    """A statistic and its values on the resamples.
-
-    Attributes:
-        resampled: (resamples,); NaN where a resample has no item.
-    """
+    """A statistic and its values on the resamples (resamples,); NaN where a resample has no item."""
 
     value: float
     resampled: NDArray[np.float64]

@@ -96,7 +96,6 @@ class DriftTest:
         return int(self._begun.flat[self._evidence.argmax()]) if self._bets else 0
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for `restore`."""
         rows = np.stack([self._evidence, self._gained, self._begun], 1).tolist()
         return {"documents": self.documents, "signals": dict(zip(self._bets, rows, strict=True))}
 

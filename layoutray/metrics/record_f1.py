@@ -18,11 +18,7 @@ Fields = Sequence[tuple[str, str]]
 
 
 def record_f1(expected: Sequence[Sequence[Fields]], answered: Sequence[Sequence[Fields]]) -> ItemCounts:
-    """The score of whole records.
-
-    Args:
-        expected, answered: the records of each page.
-    """
+    """The score of whole records; `expected` and `answered` are the records of each page."""
     return summed(
         count_items((tuple(sorted(fields)) for fields in one), (tuple(sorted(fields)) for fields in other))
         for one, other in zip(expected, answered, strict=True)

@@ -37,18 +37,14 @@ def rouge(written: str, references: Sequence[str], *, stemmer: bool = False) -> 
     return cast(Any, RougeScorer(KINDS, use_stemmer=stemmer)).score_multi(references, written)
 
 
-def mean_f1(scores: "Sequence[dict[str, Score]]", *, seed: int = 0) -> dict[str, Interval]:
-    """The mean F1 of documents by kind, with its interval; the same seed draws the same documents.
-
-    Raises:
-        InputError: when there is no document.
-    """
+def mean_f1(scores: "Sequence[dict[str, Score]]") -> dict[str, Interval]:
+    """The mean F1 of documents by kind, with its interval. Raises InputError when there is no document."""
     if not scores:
         raise InputError(
             "no document has a summary, so there is no mean score; choose a split whose documents have summaries"
         )
     values = np.array([[score[kind].fmeasure for kind in KINDS] for score in scores])
-    resampled = values[draws(len(values), seed)].mean(1)
+    resampled = values[draws(len(values))].mean(1)
     return {
         kind: Estimate(float(values[:, column].mean()), resampled[:, column]).interval
         for column, kind in enumerate(KINDS)

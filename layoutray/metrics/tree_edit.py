@@ -42,11 +42,7 @@ class _Label:
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """The nodes of a tree in postorder.
-
-    Attributes:
-        first_leaf: for each node, the number of the leftmost leaf below it.
-    """
+    """The nodes of a tree in postorder, and for each the number of the leftmost leaf below it."""
 
     labels: tuple[_Label, ...]
     first_leaf: tuple[int, ...]

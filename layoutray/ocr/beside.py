@@ -21,11 +21,7 @@ _SHARED = 0.5
 
 
 def unread(pictures: Sequence[Box], words: Sequence[Word], size: tuple[float, float]) -> list[Box]:
-    """The areas of pictures that can hold words and over which there is little text.
-
-    Args:
-        size: width and height of the page in points.
-    """
+    """The areas of pictures on a page of a size in points that can hold words and over which there is little text."""
     across, up = _MARGIN / size[0], _MARGIN / size[1]
     areas: list[Box] = []
     for picture in pictures:

@@ -1,4 +1,4 @@
-"""The characters of a PDF page, as PDFium gives them: their codes and places, each painted one once."""
+"""The characters of a PDF page, as PDFium gives them, each painted one once, and the words that they form."""
 
 import itertools
 import re
@@ -11,8 +11,11 @@ import numpy as np
 import pypdfium2 as pdfium
 from numpy.typing import NDArray
 
+from layoutray.document import Box, Word
 from layoutray.ocr import calls
+from layoutray.ocr.pdf import ToPageSides
 
+_SKIPPED, _LETTER, _BLANK, _NEW_LINE = range(4)
 SOFT_HYPHEN = 2
 """PDFium's code for a hyphen at the end of a line."""
 _REPLACEMENT = 0xFFFD
@@ -187,3 +190,51 @@ def _with_brackets(characters: Characters) -> Characters:
             if mirrored and any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in line[0]):
                 characters.codes[line.start() : line.end()] = list(map(ord, line[0].translate(_MIRRORED)))
     return characters
+
+
+@dataclass(frozen=True, slots=True)
+class TextWords:
+    """Words in the order of the text layer.
+
+    Attributes:
+        words: with lines, without blocks.
+        characters: those of all words.
+        sides: left, top, right and bottom of the words, relative to the page, (n, 4).
+        spans: ranges of `characters`, (n, 2): the first of each word, and the one after its last.
+    """
+
+    words: list[Word]
+    characters: Characters
+    sides: NDArray[np.float64]
+    spans: NDArray[np.int64]
+
+
+def words_of(found: Characters, to_page_sides: ToPageSides) -> TextWords:
+    """The words that have a box on the page."""
+    kind_of = {code: _kind(chr(code)) for code in np.unique(found.codes).tolist()}
+    kinds = np.array([kind_of[code] for code in found.codes.tolist()], dtype=np.int64)
+    kinds[(kinds == _SKIPPED) & found.undecodable & (found.codes >= ord(" "))] = _LETTER
+    hyphens = found.codes == SOFT_HYPHEN  # one ends its word, but is part of it
+    is_letter = (kinds == _LETTER) | hyphens
+    ends, new_lines = (kinds >= _BLANK) | hyphens, (kinds == _NEW_LINE) | hyphens
+    places = np.cumsum(ends)[is_letter] - ends[is_letter]
+    lines = (np.cumsum(new_lines) - new_lines)[is_letter]
+    characters = found.only(is_letter)
+    text = characters.text.replace(chr(SOFT_HYPHEN), "-")
+    firsts = np.flatnonzero(np.diff(places, prepend=-1))
+    spans = np.stack([firsts, np.append(firsts[1:], len(places))], axis=1) if len(firsts) else np.empty((0, 2), int)
+    low, high = np.fmin.reduceat(characters.sides, firsts), np.fmax.reduceat(characters.sides, firsts)
+    sides = to_page_sides(np.concatenate([low[:, :2], high[:, 2:]], axis=1))
+    placed = ~np.isnan(sides[:, 0])
+    sides, spans, lines = sides[placed], spans[placed], lines[firsts][placed]
+    words = [
+        Word(text=text[first:end], box=Box(*box), line=line)
+        for (first, end), box, line in zip(spans.tolist(), sides.tolist(), lines.tolist(), strict=True)
+    ]
+    return TextWords(words, characters, sides, spans)
+
+
+def _kind(letter: str) -> int:
+    if letter.isspace():
+        return _NEW_LINE if letter in "\r\n" else _BLANK
+    return _LETTER if letter.isprintable() else _SKIPPED

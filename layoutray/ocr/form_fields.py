@@ -10,11 +10,11 @@ from typing import Any
 import pypdfium2.raw as pdfium_c
 
 from layoutray.document import Box, Word
-from layoutray.document.form_field import FormField, Kind
-from layoutray.ocr import calls, characters, text_words
+from layoutray.document.page import FormField, FormFieldKind
+from layoutray.ocr import calls, characters
 from layoutray.ocr.pdf import MOST_FIELDS, NOT_SHOWN, PdfFile, PdfPage, Sides, box_mapping
 
-_KINDS: dict[int, Kind] = {
+_KINDS: dict[int, FormFieldKind] = {
     pdfium_c.FPDF_FORMFIELD_TEXTFIELD: "text",
     pdfium_c.FPDF_FORMFIELD_COMBOBOX: "choice",
     pdfium_c.FPDF_FORMFIELD_LISTBOX: "choice",
@@ -72,7 +72,7 @@ def _widgets(form: Any, page: Any) -> list[tuple[FormField, Sides]] | None:
     return found
 
 
-def _value(kind: Kind, form: Any, annotation: Any, options: int) -> str:
+def _value(kind: FormFieldKind, form: Any, annotation: Any, options: int) -> str:
     if kind in ("check", "radio"):
         return calls.text(pdfium_c.FPDFAnnot_GetFormFieldExportValue, form, annotation)
     chosen = (n for n in range(options) if pdfium_c.FPDFAnnot_IsOptionSelected(form, annotation, n))
@@ -83,7 +83,7 @@ def _value(kind: Kind, form: Any, annotation: Any, options: int) -> str:
 def _drawn(page: PdfPage, words: Sequence[Word], boxes: Sequence[Box | None]) -> list[str]:
     """The words in each box that are no part of the page itself, which it has without its annotations."""
     with closing(page.shown.get_textpage()) as text:
-        alone = text_words.split(characters.read(text), box_mapping(page.shown)).words
+        alone = characters.words_of(characters.read(text), box_mapping(page.shown)).words
     printed = {(word.text, word.box) for word in alone}
     filled_in = [word for word in words if (word.text, word.box) not in printed]
     middles = sorted((((word.box.y0 + word.box.y1) / 2, number) for number, word in enumerate(filled_in)))

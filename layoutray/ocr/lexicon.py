@@ -28,11 +28,7 @@ _SHORT = 4
 
 
 class Lexicon:
-    """Words with their frequencies.
-
-    Args:
-        counts: number of pages that contain each word.
-    """
+    """Words with their frequencies: the number of pages that contain each word."""
 
     def __init__(self, counts: Mapping[str, int], fingerprint: str = "") -> None:
         self.fingerprint = fingerprint
@@ -76,11 +72,7 @@ def to_bytes(counts: Mapping[str, int]) -> bytes:
 
 
 def load(uri: str) -> Lexicon:
-    """The lexicon in a file.
-
-    Raises:
-        InputError: when the file is missing or is not a lexicon.
-    """
+    """The lexicon in a file. Raises InputError when the file is missing or is not a lexicon."""
     try:
         data = sources.read_bytes(uri)
     except DocumentError as error:

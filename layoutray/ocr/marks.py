@@ -61,11 +61,7 @@ Sides = NDArray[np.int64]
 
 
 def find(picture: NDArray[np.uint8], words: Sequence[Word] = ()) -> list[Word]:
-    """The marks of a picture (height, width) or (height, width, 3) as words, by falling probability.
-
-    Args:
-        words: that were read on the page.
-    """
+    """The marks of a picture (height, width) or (height, width, 3) as words, by falling probability."""
     grey, _ = prepared(picture)
     sides = shapes(grey)
     if not len(sides):
@@ -266,20 +262,18 @@ def patches(grey: Grey, sides: Sides) -> Grey:
 
 def probabilities(seen: Grey) -> NDArray[np.float32]:
     """Of no mark, a mark that is off, and one that is on, (shapes, 3)."""
-    parts = [_classes(seen[first : first + _AT_ONCE]) for first in range(0, len(seen), _AT_ONCE)]
-    return np.concatenate(parts)
-
-
-def _classes(seen: Grey) -> NDArray[np.float32]:
     *convolutions, (weight, bias) = _network()
-    states = 1 - seen / np.float32(255)
-    for kernel, offset in convolutions:
-        padded = np.pad(states, ((0, 0), (1, 1), (1, 1), (0, 0)))
-        windows = sliding_window_view(padded, (3, 3), (1, 2))[:, ::2, ::2]
-        states = np.maximum(windows.reshape(*windows.shape[:3], -1) @ kernel + offset, 0)
-    scores = states.reshape(len(states), -1) @ weight + bias
-    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return shares / shares.sum(axis=1, keepdims=True)
+    found: list[NDArray[np.float32]] = []
+    for first in range(0, len(seen), _AT_ONCE):
+        states = 1 - seen[first : first + _AT_ONCE] / np.float32(255)
+        for kernel, offset in convolutions:
+            padded = np.pad(states, ((0, 0), (1, 1), (1, 1), (0, 0)))
+            windows = sliding_window_view(padded, (3, 3), (1, 2))[:, ::2, ::2]
+            states = np.maximum(windows.reshape(*windows.shape[:3], -1) @ kernel + offset, 0)
+        scores = states.reshape(len(states), -1) @ weight + bias
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        found.append(shares / shares.sum(axis=1, keepdims=True))
+    return np.concatenate(found)
 
 
 @cache

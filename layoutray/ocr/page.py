@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from layoutray.document import Box, Page, Provenance, Word
-from layoutray.document.form_field import FormField
+from layoutray.document.page import FormField
 from layoutray.errors import MissingDependencyError
 from layoutray.ocr import beside, engines, form_fields, pdf, pdf_text
 from layoutray.ocr.pdf import PdfPage
@@ -73,8 +73,13 @@ def _of_pdf(page: PdfPage, layer: TextLayer, number: int, settings: Recognition)
     usable, reason = pdf_text.has_usable_text(layer, settings)
     if not usable:
         return _by_ocr(pdf.render(page, settings), number, reason, settings)
-    read = _of_layer(page, layer.words, number, reason, settings)
-    if areas := _unread_pictures(layer, page):
+    width, height = pdf.pixel_size(page, settings)
+    provenance = Provenance(words="text_layer", reason=reason)
+    read = RecognisedPage(number=number, width=width, height=height, words=layer.words, provenance=provenance)
+    areas = beside.unread(layer.pictures, layer.words, page.size)
+    if layer.ink and areas:
+        areas = list(itertools.compress(areas, layer.ink.under(areas)))
+    if areas:
         read = _with_pictures(page, read, areas, settings)
     return _with_marks(read, pdf.render(page, settings)) if settings.marks == "detect" else read
 
@@ -89,20 +94,6 @@ def _with_marks(read: RecognisedPage, drawn: Rendered) -> RecognisedPage:
     signed = signatures.find(drawn.image, words)
     told = f"{read.provenance.reason}; {len(found)} marks, {len(signed)} signatures"
     return replace(read, words=(*words, *signed), provenance=replace(read.provenance, reason=told))
-
-
-def _of_layer(
-    page: PdfPage, words: tuple[Word, ...], number: int, reason: str, settings: Recognition
-) -> RecognisedPage:
-    width, height = pdf.pixel_size(page, settings)
-    provenance = Provenance(words="text_layer", reason=reason)
-    return RecognisedPage(number=number, width=width, height=height, words=words, provenance=provenance)
-
-
-def _unread_pictures(layer: TextLayer, page: PdfPage) -> list[Box]:
-    """Areas of pictures with ink, but without text over it."""
-    areas = beside.unread(layer.pictures, layer.words, page.size)
-    return list(itertools.compress(areas, layer.ink.under(areas))) if layer.ink and areas else areas
 
 
 def _with_pictures(page: PdfPage, layer: RecognisedPage, areas: Sequence[Box], settings: Recognition) -> RecognisedPage:

@@ -63,11 +63,7 @@ class PdfFile(pdfium.PdfDocument):
 
 @contextmanager
 def opened(data: bytes, settings: Recognition) -> Generator[PdfFile]:
-    """The document, with its form fields initialised for rendering.
-
-    Raises:
-        DocumentError: (unreadable, encrypted, too_large; stage `open`).
-    """
+    """The document, ready to be rendered. Raises DocumentError (unreadable, encrypted, too_large; stage `open`)."""
     try:
         document = PdfFile(data)
     except pdfium.PdfiumError as error:

@@ -13,7 +13,7 @@ import numpy as np
 import pypdfium2.raw as pdfium_c
 
 from layoutray.document import Box, Word
-from layoutray.ocr import calls, characters, plausible, text_words, visible
+from layoutray.ocr import calls, characters, plausible, visible
 from layoutray.ocr.ink import Ink
 from layoutray.ocr.objects import PageObjects
 from layoutray.ocr.pdf import PdfPage, ToPageSides, box_mapping
@@ -67,7 +67,7 @@ def read(page: PdfPage) -> TextLayer:
     pictures = dict(_pictures(objects, to_page_sides))
     with closing(page.merged.get_textpage()) as text:
         found = characters.read(text)
-        painted = PaintedWords.of(text, text_words.split(found, to_page_sides), objects, pictures)
+        painted = PaintedWords.of(text, characters.words_of(found, to_page_sides), objects, pictures)
         words = painted.text_words.words
         printed = np.array([not letter.isspace() for letter in found.text], dtype=np.bool_)
         layer = TextLayer(

@@ -36,11 +36,7 @@ _PDF_HEADER_WITHIN = 1024  # bytes; PDF readers accept other bytes before the he
 
 
 def sniff(data: bytes) -> Kind:
-    """The type of a file, from its first bytes.
-
-    Raises:
-        DocumentError: (empty_file, unsupported_type; stage `open`).
-    """
+    """The type of a file, from its first bytes. Raises DocumentError (empty_file, unsupported_type; stage `open`)."""
     if not data:
         raise DocumentError(Reason.EMPTY_FILE, f"the file has 0 bytes; {_ALLOWED}", stage="open")
     for magic, kind in _MAGIC:

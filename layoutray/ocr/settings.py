@@ -22,23 +22,11 @@ PROFILES: Mapping[Profile, tuple[str, Mapping[str, Any]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recognition:
-    """All settings that affect the words of a page.
-
-    Args:
-        profile: the engine and its settings where none are named: `fast`, or `accurate`, which takes more time.
+    """All settings that affect the words of a page. docs/recipes.md explains them.
 
     Attributes:
-        engine: name of the OCR engine; empty: that of the profile.
         settings: the engine's own settings, an instance of `Engine.settings`; None: its defaults. In a recipe they are
             the section `[recognition.ENGINE]`.
-        dpi: resolution for rendering PDF pages.
-        text_layer: `auto` uses a PDF page's text layer when it is usable; `never` always runs OCR.
-        orientation: `detect` reads a page again in other directions if it is not read well; `upright` reads it once.
-        marks: `detect` finds check boxes, radio buttons and signatures, which become the words `☐`, `☑` and `✍`;
-            `ignore` does not.
-        max_pixels: most pixels of a picture; larger ones are rejected, and none is scaled up to more.
-        max_pages: most pages of a document; longer ones are rejected.
-        deadline: seconds that one page may take, rendering included.
     """
 
     engine: str = ""
@@ -79,7 +67,6 @@ class Recognition:
         return {key: values[key] for key in own if key in values} | {"engine": name, "settings": settings}
 
     def to_section(self) -> dict[str, Any]:
-        """The section of a recipe that `from_section` reads."""
         own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "settings"}
         return own | {self.engine: self.settings}
 
@@ -89,6 +76,5 @@ class Recognition:
 
 
 def _settings_of(profile: Profile, engine: str) -> Mapping[str, Any]:
-    """The settings of a profile, if they are of this engine."""
     its_engine, settings = PROFILES[profile]
     return settings if engine == its_engine else {}

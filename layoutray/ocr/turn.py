@@ -100,13 +100,12 @@ def _read(picture: NDArray[np.uint8], engine: Engine, settings: Recognition, tur
     words = engine.recognise(turned, settings.settings, settings.max_pixels)
     letters = sum(len(word.text) for word in words)
     height, width = turned.shape[:2]
-    sure = sum(len(word.text) * (word.confidence or 0.0) for word in words if not _is_tall(word, width, height))
+    sure = sum(
+        len(word.text) * (word.confidence or 0.0)
+        for word in words
+        if len(word.text) < _WHOLE_WORD or (word.box.y1 - word.box.y0) * height <= (word.box.x1 - word.box.x0) * width
+    )
     return Reading(words, turns, sure / letters if letters else 0.0)
-
-
-def _is_tall(word: Word, width: int, height: int) -> bool:
-    box = word.box
-    return len(word.text) >= _WHOLE_WORD and (box.y1 - box.y0) * height > (box.x1 - box.x0) * width
 
 
 def _well_read(reading: Reading, engine: Engine) -> bool:

@@ -10,12 +10,19 @@ from numpy.typing import NDArray
 
 from layoutray.document import Box
 from layoutray.ocr import calls
+from layoutray.ocr.characters import TextWords
 from layoutray.ocr.ink import Ink, apart, small_drawing
 from layoutray.ocr.objects import PageObjects
-from layoutray.ocr.pdf import PdfPage, box_mapping
-from layoutray.ocr.shapes import ground_of
-from layoutray.ocr.text_words import TextWords
+from layoutray.ocr.pdf import PdfPage, ToPageSides, box_mapping
 
+_THIN = 2.0
+"""Points. A thinner line, or outline, hides no word."""
+_LIGHT = 192
+"""Least red, green and blue, of 255, of a ground on which dark letters are seen."""
+_INNER = np.array((0.1, 0.3, -0.1, -0.3))
+"""Shares of its width and height by which a word is made smaller: neighbours may touch it."""
+_PAIRS = 1 << 20
+"""Words and shapes that are compared at a time."""
 _LEAST_HEIGHT, _LETTERS = 0.75, 2
 """Points; lower words of at least so many letters are no larger than dots."""
 _DARK = 128
@@ -55,11 +62,7 @@ class PaintedWords:
     def of(
         cls, text: pdfium.PdfTextPage, text_words: TextWords, objects: PageObjects, pictures: dict[int, Box]
     ) -> "PaintedWords":
-        """The words of a page.
-
-        Args:
-            pictures: boxes of pictures, by their rank.
-        """
+        """The words of a page. `pictures`: boxes of pictures, by their rank."""
         items = calls.text_objects(text, text_words.characters.numbers[text_words.spans[:, 0]].tolist())
         places = {item: rank for rank, item in enumerate(objects.items)}
         ranks = np.array([places.get(item, 0) for item in items], dtype=np.int64)
@@ -94,14 +97,14 @@ def seen(painted: PaintedWords, page: PdfPage, ink: Ink) -> NDArray[np.bool_]:
     low = np.any((sides[:, 2:] - sides[:, :2]) * page.size < _LEAST_HEIGHT, axis=1)
     for number in np.flatnonzero(low).tolist():
         low[number] = sum(map(str.isalnum, words[number].text)) >= _LETTERS
-    ground = ground_of(sides, painted.ranks, painted.objects, box_mapping(page.merged))
-    found = ~low & ground.is_light & _plainly_painted(painted, page)
+    is_light, is_under = _ground(sides, painted.ranks, painted.objects, box_mapping(page.merged))
+    found = ~low & is_light & _plainly_painted(painted, page)
     doubtful = np.flatnonzero(~found).tolist()
     inked = ink.under([words[number].box for number in doubtful])
     for number, has_ink in zip(doubtful, inked, strict=True):
         can_have_ink = words[number].text.isascii() or _is_embedded(painted.items[number])
         found[number] = (has_ink and not low[number]) or not can_have_ink
-    under = ground.is_under & found & ~painted.hidden
+    under = is_under & found & ~painted.hidden
     if under.any():
         found[under] = _changes_page(painted, page, np.flatnonzero(under))
     return found
@@ -169,3 +172,49 @@ def _changes_page(painted: PaintedWords, page: PdfPage, numbers: NDArray[np.int6
 
 def _is_embedded(item: int) -> bool:
     return item != 0 and calls.is_embedded(calls.font_of(item)) == 1
+
+
+def _ground(
+    words: NDArray[np.float64], ranks: NDArray[np.int64], objects: PageObjects, to_page_sides: ToPageSides
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """What lies before and behind words, without thin lines and frames.
+
+    Args:
+        words: sides of words, relative to the page, (n, 4).
+        ranks: of the words among the objects, (n,).
+
+    Returns:
+        Of each word (n,), whether all that touches it was painted before it, in plain light colours, and whether a
+        shape or shading that was painted after it, and is no picture, has the whole word.
+    """
+    shapes = objects.ranks(pdfium_c.FPDF_PAGEOBJ_PATH, pdfium_c.FPDF_PAGEOBJ_IMAGE, pdfium_c.FPDF_PAGEOBJ_SHADING)
+    sides = objects.sides(shapes)
+    thick = (sides[:, 2:] - sides[:, :2] > _THIN).all(axis=1)
+    sides, shapes = to_page_sides(sides[thick]), shapes[thick]
+    covers, light = _paint([objects.items[rank] for rank in shapes.tolist()], objects.kinds[shapes])
+    covers &= ~light | (shapes > ranks.min(initial=len(objects.items)))  # most pages have no more than a white ground
+    sides, shapes, light = sides[covers], shapes[covers], light[covers]
+    is_light, is_under = np.ones(len(words), dtype=np.bool_), np.zeros(len(words), dtype=np.bool_)
+    is_shape = objects.kinds[shapes] != pdfium_c.FPDF_PAGEOBJ_IMAGE
+    if not len(shapes):
+        return is_light, is_under
+    inner = words + np.tile(words[:, 2:] - words[:, :2], 2) * _INNER
+    x0, y0, x1, y1 = inner.T[..., None]
+    step = max(_PAIRS // max(len(words), 1), 1)
+    for start in range(0, len(shapes), step):
+        left, top, right, bottom = sides[start : start + step].T
+        word, shape = np.nonzero((left < x1) & (right > x0) & (top < y1) & (bottom > y0))
+        shape += start
+        later = shapes[shape] > ranks[word]
+        is_light[word[later | ~light[shape]]] = False
+        contains = ((sides[shape, :2] <= inner[word, :2]) & (sides[shape, 2:] >= inner[word, 2:])).all(axis=1)
+        is_under[word[later & contains & is_shape[shape]]] = True
+    return is_light, is_under
+
+
+def _paint(items: list[int], kinds: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether objects are more than a frame, and whether they are filled with a plain light colour, both (n,)."""
+    is_path = kinds == pdfium_c.FPDF_PAGEOBJ_PATH
+    filled, widths = calls.outlines(items)
+    light = (calls.fill_colors(items)[:, :3] >= _LIGHT).all(axis=1)
+    return ~is_path | filled | (widths > _THIN), is_path & filled & light

@@ -1,7 +1,7 @@
 """Transfer the tags of annotated words or areas to the words that an OCR engine has recognised on the same page."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,22 +16,7 @@ _MIN_COVER = 0.1
 """An annotated word must cover at least this fraction of the recognised word. A frame read as a word matches none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Alignment:
-    """Recognised words with tags.
-
-    Attributes:
-        words: the recognised words in their order, with the tags of the annotation.
-        matched_entities: annotated entities that match at least one recognised word.
-        lost_entities: annotated entities that match none. With region labels, every word counts as one entity.
-    """
-
-    words: tuple[Word, ...]
-    matched_entities: int
-    lost_entities: int
-
-
-def transfer_tags(recognised: Sequence[Word], truth: Sequence[Word]) -> Alignment:
+def transfer_tags(recognised: Sequence[Word], truth: Sequence[Word]) -> tuple[tuple[Word, ...], int]:
     """Give each recognised word the tag and the group of the annotated word with the largest overlap.
 
     The overlap is a fraction of the smaller of the two words.
@@ -39,6 +24,9 @@ def transfer_tags(recognised: Sequence[Word], truth: Sequence[Word]) -> Alignmen
     IOB2 tags are recomputed: a word begins an entity unless the previous word belongs to the same entity, so an entity
     whose words are not consecutive after recognition becomes several. Words without a match get `O`. Region labels are
     copied; words without a match get none.
+
+    Returns:
+        The words, and the number of annotated entities that match none. A region label is an entity of one word.
     """
     matches = best_matches(recognised, truth)
     if are_entity_tags(word.tag for word in truth):
@@ -58,7 +46,7 @@ def transfer_tags(recognised: Sequence[Word], truth: Sequence[Word]) -> Alignmen
     words = tuple(
         replace(word, tag=tag, group=group) for word, tag, group in zip(recognised, tags, groups, strict=True)
     )
-    return Alignment(words, matched_entities=len(matched), lost_entities=len(wanted - matched))
+    return words, len(wanted - matched)
 
 
 def label_by_area(recognised: Sequence[Word], areas: Sequence[LabelledArea]) -> tuple[Word, ...]:

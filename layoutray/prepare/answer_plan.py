@@ -58,12 +58,7 @@ class AnswerPlan:
 def make_plan(
     units: Iterable[Unit], failures: Iterable[tuple[str, Sequence[DeadLetter]]], written: Container[str]
 ) -> AnswerPlan:
-    """The plan for these units and dead letters.
-
-    Args:
-        failures: as of `failures`.
-        written: names of the shards of earlier runs.
-    """
+    """The plan for these units and `failures`; `written` has the names of the shards of earlier runs."""
     every = list(units)
     num_letters = {name: len(letters) for name, letters in failures}
     remaining = [unit for unit in every if unit.name not in written]

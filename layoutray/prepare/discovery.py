@@ -29,11 +29,7 @@ class FoundDocuments:
 
 
 def find_documents(root: str, recipe: IngestRecipe, limit: int | None = None) -> FoundDocuments:
-    """The first `limit` readable documents below `root` that `recipe` selects.
-
-    Raises:
-        InputError: if there is none.
-    """
+    """The first `limit` readable documents below `root` that `recipe` selects. Raises InputError if there is none."""
     references, without_picture = SpilledList(DOCUMENT_REF), SpilledList(TEXT)
     splits: set[str] = set()
     discovered = readers.load(recipe.reader, pictures=recipe.pictures).discover(root)

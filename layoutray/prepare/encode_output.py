@@ -43,20 +43,12 @@ class SplitFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EncodeOutput:
-    """The output folder of one `encode`.
-
-    Attributes:
-        folder: local path or address in an object store.
-    """
+    """The output folder of one `encode`: a local path or an address in an object store."""
 
     folder: str
 
     def prepared(self, identity: Mapping[str, Any]) -> dict[str, Any] | None:
-        """What `begin` has stored for this job; None for a new folder.
-
-        Raises:
-            InputError: if another job owns the folder; see `store.job`.
-        """
+        """What `begin` has stored for this job; None for a new folder. Raises InputError as `store.job.owns`."""
         if not job.owns(self.folder, identity, (*SPLITS, _PIECES)):
             return None
         return json.loads(sources.read_bytes(sources.join(self.folder, _PREPARED)))

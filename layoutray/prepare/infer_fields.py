@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from layoutray.document import Document, Field
-from layoutray.document.contradictions import contradictory
 from layoutray.document.field_type import FieldType
-from layoutray.document.normal_form import normal_form
+from layoutray.document.normal_form import contradictory, normal_form
 from layoutray.document.packets import PART
 from layoutray.errors import InputError
 
@@ -27,13 +26,7 @@ _CENTS = re.compile(r"[.,]\d\d?\D{0,4}$")
 
 @dataclass(frozen=True, slots=True)
 class InferredFields:
-    """The fields of a data set.
-
-    Attributes:
-        types: of each field, by name.
-        documents: number of documents that have a value of the field, by name.
-        records: the fields of records, the key first; empty without records.
-    """
+    """The types of fields, the numbers of documents that have them, and the fields of records, the key first."""
 
     types: Mapping[str, FieldType]
     documents: Mapping[str, int]
@@ -88,14 +81,12 @@ def infer_fields(documents: Iterable[Document], wanted: Mapping[str, str]) -> In
         many = any(
             contradictory([one for one in document.fields if one.name == name], {name: kind}) for document in labelled
         )
-        everywhere = len(whole) >= _FEWEST_FOR_REQUIRED and all(_has(document, name) for document in whole)
+        everywhere = len(whole) >= _FEWEST_FOR_REQUIRED and all(
+            any(field.name == name for field in document.fields) for document in whole
+        )
         types[name] = replace(kind, many=many, required=everywhere and not many)
     in_rows = [name for name in types if all(field.row is not None for field in values[name])]
     return InferredFields(types, having, tuple(sorted(in_rows, key=lambda name: -len(values[name]))))
-
-
-def _has(document: Document, name: str) -> bool:
-    return any(field.name == name for field in document.fields)
 
 
 def type_of(values: Sequence[str], share: float) -> str:

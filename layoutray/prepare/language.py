@@ -90,8 +90,9 @@ def with_language(
     settings = recipe.recognition.settings
     if recipe.words != "ocr" or getattr(settings, "language", "") != AUTO:
         return recipe, None
-    decision = _kept(output) if output else None
-    if decision is None:
+    if output and sources.exists(output.language):
+        decision = Decision(**json.loads(sources.read_bytes(output.language)))
+    else:
         every = replace(settings, language="+".join(_CODES))
         reading = replace(recipe, recognition=replace(recipe.recognition, settings=every))
         decision = decide(_first_pages(root, reading))
@@ -100,11 +101,7 @@ def with_language(
 
 
 def decide(pages: Iterable[Sequence[Word]]) -> Decision:
-    """The likeliest language of the words of the first pages; those with few letters do not count.
-
-    Raises:
-        InputError: if no page has enough letters.
-    """
+    """The likeliest language of first pages, without those of few letters. Raises InputError if none is left."""
     with_text = (text for text in map(_text, pages) if sum(map(str.isalpha, text)) >= _LEAST_LETTERS)
     texts = [*islice(with_text, _PAGES)]
     if not texts:
@@ -135,7 +132,6 @@ def _identifier() -> Any:
 
 
 def _first_pages(root: str, recipe: IngestRecipe) -> Iterator[Sequence[Word]]:
-    """The words of the first page of each of the first documents."""
     check_engine(recipe.recognition)
     references = find_documents(root, recipe, _MOST_READ).references
     with IsolatedRecogniser(recipe.recognition) as recogniser:
@@ -149,7 +145,3 @@ def _words(recogniser: IsolatedRecogniser, reference: DocumentRef) -> Sequence[W
         return recogniser.recognise(sources.read_bytes(reference.image), 1).words
     except DocumentError:
         return ()
-
-
-def _kept(output: Output) -> Decision | None:
-    return Decision(**json.loads(sources.read_bytes(output.language))) if sources.exists(output.language) else None

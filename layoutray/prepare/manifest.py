@@ -56,19 +56,14 @@ class Manifest:
         duplicates: files with the bytes of another file, each with the file that is used.
         without_picture: number of documents without a picture, where OCR has nothing to read.
         reasons: dead letters of documents and pages, by reason code.
-        words_from: pages by origin of their words.
-        engines: pages by OCR engine and version.
-        splits: pages by split.
+        words_from, engines, splits: pages by origin of their words, by OCR engine and version, and by split.
         known_from_train: pages of dev and test that have exactly the text of a training page.
         box_repairs: boxes of annotations that were put in order or cut to the page.
         words_dropped: words of annotations that were left out.
         rows: all PAGES rows in the folder, including those of other sources.
-        settings: the recipe.
         settings_hash: see `plan.settings_hash`.
         truth: of labelled data, counts of the labels that were checked; see `TruthCheck.counts`.
-        form_fields: number of form fields of fillable PDF files.
-        form_fields_differing: those that state another value than the page shows: name, page and document.
-        version: version of layoutray.
+        form_fields_differing: form fields that state another value than the page shows: name, page and document.
         run: the latest run.
         language: what `language = "auto"` has decided; see `language.Decision`.
     """
@@ -101,12 +96,7 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: str) -> Self:
-        """Read the manifest of a data set.
-
-        Raises:
-            InputError: if there is none.
-            SchemaError: if another version wrote it.
-        """
+        """The manifest of a data set. Raises InputError if there is none, SchemaError if another version wrote it."""
         uri = DataSet(folder).manifest
         if not sources.exists(uri):
             raise InputError(f"{folder} has no manifest.json; give a folder that `layoutray ingest` has completed")
@@ -140,7 +130,6 @@ class Manifest:
         return dead / max(self.pages_in + self.documents_dead, 1)
 
     def write(self, folder: str) -> None:
-        """Write the manifest into the folder of a data set."""
         values = asdict(self) | {"pages_per_second": round(self.run.pages_per_second, 3)}
         DataSet(folder).write_manifest(json.dumps(values, indent=2, ensure_ascii=False).encode())
 

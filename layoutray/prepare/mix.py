@@ -15,10 +15,7 @@ from layoutray.store.schema import SPLITS
 
 
 def quotas(recipe: MixRecipe, available: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
-    """Number of pages to take, by data set and split.
-
-    Args:
-        available: number of existing pages, by data set and split.
+    """Number of pages to take of those that are `available`, by data set and split.
 
     Raises:
         InputError: if a data set has fewer pages than its share of the size in the recipe, or if no split has pages of

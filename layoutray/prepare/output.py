@@ -27,12 +27,7 @@ _DOCUMENTS_PER_TABLE = 16384
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """Pages that earlier runs have processed.
-
-    Attributes:
-        pages: page ids of the pages that have a row.
-        dead: page ids of the pages that failed.
-    """
+    """The page ids of pages that earlier runs have processed: of those that have a row, and of those that failed."""
 
     pages: SpilledDict[str]
     dead: SpilledDict[str]
@@ -41,7 +36,6 @@ class Done:
         return task.page_id in self.pages or task.page_id in self.dead
 
     def remaining_pages(self, plan: Plan) -> SpilledList[PageTask]:
-        """The page tasks of `plan` that no earlier run has processed."""
         tasks = SpilledList(PAGE_TASK)
         tasks.extend(task for task in plan.page_tasks if task not in self)
         return tasks
@@ -75,7 +69,6 @@ class Output(DataSet):
                 _rewrite(uri, self.dead_letters, DEAD_LETTERS, keep)
 
     def clear_half_written(self) -> None:
-        """Delete the half-written files of a killed run."""
         for folder in (self.pages, self.dead_letters, self.documents, self.opened):
             shards.remove_half_written(folder)
 
@@ -176,7 +169,6 @@ def _prune(
 
 
 def _rewrite(uri: str, folder: str, schema: pa.Schema, keep: Sequence[bool]) -> None:
-    """Replace a shard by one with the rows of `keep`."""
     kept = shards.read(uri, schema).filter(pa.array(keep, pa.bool_()))
     if kept.num_rows:
         name = shards.part_name([*kept["page_id"].to_pylist(), *kept["source"].to_pylist()])

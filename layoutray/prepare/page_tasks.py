@@ -17,9 +17,6 @@ class PageTask:
     """One page to process.
 
     Attributes:
-        page_id: identity of the PAGES row.
-        doc_id: SHA-256 of the document's bytes.
-        page: number of the page, from 1.
         reference: the document of the page. Its split is decided.
         read_in: URI of a shard with the words that the same OCR has read of the page; empty: the page is to be read.
     """
@@ -65,8 +62,7 @@ class Plan:
 
     Attributes:
         letters: one for each document that cannot be opened.
-        repairs: boxes of annotations that were put in order or cut to the page.
-        dropped: words of annotations that were left out: without text, without position, or exact repeats.
+        repairs, dropped: of all documents, see `OpenedDocument`.
         without_picture: sources of documents without a picture, where OCR has nothing to read. They are not processed.
     """
 

@@ -44,17 +44,12 @@ class Piece:
         return f"part-{hashlib.sha256(json.dumps(self.rows).encode()).hexdigest()[:20]}"
 
     def read(self) -> pa.Table:
-        """Its PAGES rows."""
         runs = (shards.read_shard(run["shard"]).slice(run["start"], run["rows"]) for run in self.rows)
         return pa.concat_tables(runs)
 
 
 def pieces_of(runs: Mapping[str, Sequence[Run]], size: int) -> Iterator[Piece]:
-    """Pieces of `size` pages, the last of at most as many.
-
-    Args:
-        runs: of each shard, by URI.
-    """
+    """Pieces of `size` pages, the last of at most as many. `runs`: of each shard, by URI."""
     rows: list[dict[str, Any]] = []
     room = size
     for uri, first, end in ((uri, *run) for uri, of_shard in runs.items() for run in of_shard):

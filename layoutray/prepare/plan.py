@@ -35,14 +35,7 @@ def settings_hash(recipe: IngestRecipe) -> str:
 
 
 def page_id(doc_id: str, number: int, annotation: str, settings: str) -> str:
-    """Identity of a PAGES row.
-
-    Args:
-        doc_id: SHA-256 of the document's bytes.
-        number: number of the page, from 1.
-        annotation: SHA-256 of the annotation's bytes.
-        settings: `settings_hash` of the recipe.
-    """
+    """Identity of a PAGES row. `annotation`: SHA-256 of its bytes; `settings`: `settings_hash` of the recipe."""
     return hashlib.sha256(f"{doc_id} {number} {annotation} {settings}".encode()).hexdigest()[:32]
 
 
@@ -57,7 +50,6 @@ def make_plan(
 
     Args:
         set_splits: splits that the data set itself defines.
-        without_picture: see `Plan`.
     """
     letters, readable = SpilledList(DEAD_LETTER), SpilledList(OPENED_DOCUMENT)
     # By id, of several documents with the same bytes: rank of the split, number and source of the one that is used.

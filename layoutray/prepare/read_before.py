@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pyarrow.compute as pc
 
-from layoutray.document import Page
 from layoutray.errors import MissingDependencyError
 from layoutray.ocr import engines
 from layoutray.ocr.page import RecognisedPage
@@ -53,10 +52,6 @@ def words_of(task: PageTask) -> RecognisedPage:
     """The page as it was read before, without labels."""
     its_row = (pc.field("doc_id") == task.doc_id) & (pc.field("page") == task.page)
     (page,) = codec.pages_of(shards.read(task.read_in, PAGES, filter=its_row))
-    return _unlabelled(page)
-
-
-def _unlabelled(page: Page) -> RecognisedPage:
     words = tuple(replace(word, tag=None, group=None) for word in page.words)
     return RecognisedPage(
         number=page.number,

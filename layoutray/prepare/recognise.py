@@ -89,7 +89,6 @@ class AnnotationWordSource:
         return replace(page, doc_id=task.doc_id, split=reference.split)
 
     def truth(self, reference: DocumentRef) -> Truth:
-        """The annotation of a document."""
         # Page tasks of one document follow each other, so its annotation is read once for all of them.
         if self._latest is None or self._latest[0] != reference:
             self._latest = reference, self._reader.read(reference)
@@ -149,7 +148,7 @@ class OcrWordSource:
         # A picture has the one page 1. Its annotation may have another number: that of the page in a longer document.
         is_only_page = truth.document.num_pages == len(truth.pages) == task.page == 1
         annotated = truth.pages[0] if is_only_page else self._annotation.page(task)
-        return transfer_tags(words, annotated.words).words
+        return transfer_tags(words, annotated.words)[0]
 
     def __enter__(self) -> Self:
         return self
@@ -160,11 +159,7 @@ class OcrWordSource:
 
 
 def make_word_source(reader: str, words: str, recognition: Recognition) -> WordSource:
-    """The word source for the data set format `reader`.
-
-    Args:
-        words: `ocr` or `annotation`.
-    """
+    """The word source for the data set format `reader`. `words`: `ocr` or `annotation`."""
     loaded = readers.load(reader, recognition)
     return AnnotationWordSource(loaded) if words == "annotation" else OcrWordSource(loaded, recognition)
 

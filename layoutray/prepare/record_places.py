@@ -31,7 +31,6 @@ def record_places(found: Mapping[Field, Sequence[Sequence[Span]]], pages: Sequen
 
     Args:
         found: spans of each value on each page. All values have a `row`.
-        pages: of one document, in order.
     """
     slopes = [slope_of_lines(page) if found else 0.0 for page in pages]
     free = {

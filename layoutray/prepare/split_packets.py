@@ -16,20 +16,14 @@ from layoutray.store import codec, shards, sources
 from layoutray.store.answer_set import PACKETS, AnswerSet
 from layoutray.store.data_set import DataSet
 from layoutray.store.schema import ANSWERS
-from layoutray.tasks.packets import PacketDocument, SplitPacket, split
+from layoutray.tasks.packets import split
 
 _NOT_IN_NAMES = re.compile(r"[^\w-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class SplitAnswers:
-    """What the packets hold.
-
-    Attributes:
-        kinds: folder of the data set of each kind.
-        documents: number of documents of each kind.
-        others: number of blank pages and of separator sheets.
-    """
+    """The data sets (folders) and numbers of documents of each kind, and the numbers of other pages, by their role."""
 
     kinds: Mapping[str, str]
     documents: Mapping[str, int]
@@ -49,12 +43,19 @@ def split_packets(answers: AnswerSet, data_set: DataSet) -> SplitAnswers:
     others = Counter[str]()
     for packet, of_packet in chain.from_iterable(document_groups([data_set], [*labels])):
         found = split(of_packet, labels[packet.doc_id])
-        lines.append(_line(packet, found))
+        content = {
+            "doc_id": packet.doc_id,
+            "source": packet.source,
+            "documents": [asdict(part) for part in found.documents],
+            "other_pages": [{"page_number": number, "role": role} for number, role in found.others.items()],
+        }
+        lines.append(json.dumps(content, ensure_ascii=False) + "\n")
         others.update(found.others.values())
         for part in found.documents:
-            made = _document(packet, part)
+            doc_id = f"{packet.doc_id}-{part.pages[0]}"
+            made = Document(doc_id=doc_id, source=packet.source, split=packet.split, num_pages=len(part.pages))
             documents[part.kind].append(made)
-            pages[part.kind] += [replace(one, doc_id=made.doc_id) for one in of_packet if one.number in part.pages]
+            pages[part.kind] += [replace(one, doc_id=doc_id) for one in of_packet if one.number in part.pages]
     shards.write_bytes("".join(lines).encode(), answers.folder, PACKETS)
     kinds = {kind: sources.join(answers.folder, "kinds", name) for kind, name in _names(documents).items()}
     manifest = Manifest.read(data_set.folder)
@@ -85,18 +86,6 @@ def _labels(answers: AnswerSet) -> dict[str, dict[int, dict[str, float]]]:
         if row["type"]:
             of_packet.setdefault(row["page"], {})[row["type"]] = row["confidence"]
     return labels
-
-
-def _line(packet: Document, found: SplitPacket) -> str:
-    others = [{"page_number": number, "role": role} for number, role in found.others.items()]
-    documents = [asdict(part) for part in found.documents]
-    content = {"doc_id": packet.doc_id, "source": packet.source, "documents": documents, "other_pages": others}
-    return json.dumps(content, ensure_ascii=False) + "\n"
-
-
-def _document(packet: Document, part: PacketDocument) -> Document:
-    doc_id = f"{packet.doc_id}-{part.pages[0]}"
-    return Document(doc_id=doc_id, source=packet.source, split=packet.split, num_pages=len(part.pages))
 
 
 def _write(out: DataSet, pages: Sequence[Page], documents: Sequence[Document], manifest: Manifest) -> None:

@@ -2,27 +2,18 @@
 
 Dates, amounts and terms are found by their normal form. Texts, names and addresses are found by their letters and
 digits, ignoring case, blanks and punctuation; if that finds nothing, by the most similar words, which tolerates OCR
-errors. Every occurrence of a value is tagged. If two values share a word, the one with more words is tagged.
+errors. Every occurrence of a value is tagged; that of a record (`Field.row`) once, see `record_places`, with the
+record's number as `group`. If two values share a word, the one with more words is tagged.
 
 The value of a mark, `on` or `off`, says nothing of its place. It is the mark that the page's own tag says, as those of
-generated pages, else the only one in this state whose label has the words of the field's description or name, or most
-letters of it. Values of signatures are not searched: signatures are found without a training.
+generated pages, else the one that docs/fields.md describes. Values of signatures are not searched: signatures are found
+without a training.
 
-Words that a person has chosen for a field on the review page keep its tag, also where OCR has misread them. Other
-occurrences of the value are tagged as well.
-
-If a document has several values of a field that may have one (`many = false`), and their normal forms differ, none of
-them is tagged: which one is right is not known.
-
-If a value was not found, or is one of those that contradict each other, nobody knows which words state the field. Words
-that could then have the tag `?` instead of `O`: they teach neither the field nor its absence. Of a date, an amount or a
-term these are the words that can be one; of another type, those that are similar to a word of the value.
+Words that a person has chosen for a field on the review page keep its tag, also where OCR has misread them. Words that
+could state a value which was not found, or which contradicts another one, have the tag `?` instead of `O`.
 
 On a page of which a person has answered some values only, the other words have unknown tags, and keep them. They are
 known not to be of a field that may have one value in a document, if this value was answered.
-
-A value of a record (`Field.row`) is tagged once, where the other values of its record are near, and its words get the
-record's number as `group` (see `layoutray.prepare.record_places`).
 """
 
 import re
@@ -34,10 +25,9 @@ from itertools import accumulate
 from rapidfuzz import fuzz
 
 from layoutray.document import REVIEWED, Field, Page, Word
-from layoutray.document.contradictions import contradictory
 from layoutray.document.field_type import FieldType
 from layoutray.document.mark import Marks, has_part
-from layoutray.document.normal_form import MONTHS, NUMBERS, normal_form
+from layoutray.document.normal_form import MONTHS, NUMBERS, contradictory, normal_form
 from layoutray.document.page import OFF, ON
 from layoutray.document.tags import OUTSIDE, UNKNOWN, is_unknown, kinds_ruled_out, to_iob2, unknown_but_not
 from layoutray.document.tags import spans as entities_of
@@ -100,13 +90,7 @@ _CANDIDATES = {
 
 
 def tag_fields(pages: Sequence[Page], fields: Sequence[Field], schema: Mapping[str, FieldType]) -> Tagged:
-    """Tag a document's words with its expected values.
-
-    Args:
-        pages: all pages of the document, in order.
-        fields: expected values. Values of fields that are not in `schema` are ignored.
-        schema: type of each wanted field, by name.
-    """
+    """Tag all pages of a document with its expected values; those of fields that are not in `schema` are ignored."""
     chosen = [_chosen(page, schema) for page in pages]
     settled = {(field.name, field.row) for of_page in chosen for field in of_page.values()}
     learned = {name for name, kind in schema.items() if kind.type != "signature"}
@@ -160,7 +144,6 @@ def _tagged(page: Page, owners: Mapping[Span, Field], chosen: Mapping[Span, Fiel
 
 
 def _still_unknown(tag: str | None, complete: Collection[str]) -> str:
-    """The tag of a word outside of all known values."""
     return unknown_but_not({*kinds_ruled_out(tag), *complete}) if tag and is_unknown(tag) else OUTSIDE
 
 

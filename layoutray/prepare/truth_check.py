@@ -1,9 +1,7 @@
 """Check the labels of a data set before they are trained on: how many are found where, and which look most wrong.
 
-The values of documents are searched on their pages, as `encode` does; tags of words are taken as they are. A label is
-suspicious if it is far from the usual place of its field, if a value of another field has the same place, if it is no
-value of the type that most values of the field have, or if there is no ink below it. Ink needs pictures: only those of
-the labels that are most suspicious by the other signs are read.
+The values of documents are searched on their pages, as `encode` does; tags of words are taken as they are.
+docs/fields.md says which labels are suspicious.
 """
 
 import json
@@ -94,7 +92,6 @@ class TruthCheck:
 
     @property
     def suspicious(self) -> Sequence[Label]:
-        """The most suspicious labels."""
         return self.found[:_SHOWN]
 
     def counts(self) -> dict[str, Any]:
@@ -135,7 +132,6 @@ def _suspicion(label: Label) -> tuple[int, float]:
 
 
 def _labels(data_set: DataSet, doc_ids: Sequence[str]) -> Iterator[Label]:
-    """The labels of the documents, as they are found."""
     values: dict[str, list[str]] = defaultdict(list)
     for document in data_set.read_documents(has_id(doc_ids)):
         for one in document.fields:
@@ -149,7 +145,6 @@ def _labels(data_set: DataSet, doc_ids: Sequence[str]) -> Iterator[Label]:
 
 
 def _tagged(page: Page) -> Iterator[Label]:
-    """The entities that the tags of a page mark."""
     tags = [word.tag for word in page.words]
     bare = replace(page, words=())
     for kind, start, end in spans(tags) if are_entity_tags(tags) else ():
@@ -241,10 +236,8 @@ def _reasons(label: Label, kind: FieldType, on_page: Sequence[Label]) -> Iterato
 
 
 def _is_one_place(one: Place, other: Place) -> bool:
-    a, b = one.box, other.box
-    shared = max(min(a.x1, b.x1) - max(a.x0, b.x0), 0.0) * max(min(a.y1, b.y1) - max(a.y0, b.y0), 0.0)
-    larger = max((box.x1 - box.x0) * (box.y1 - box.y0) for box in (a, b))
-    return one.page.number == other.page.number and shared > _ONE_PLACE * larger
+    larger = max(one.box.area, other.box.area)
+    return one.page.number == other.page.number and one.box.overlap(other.box) > _ONE_PLACE * larger
 
 
 def _with_ink(label: Label) -> tuple[Label, Crop | None]:
@@ -262,8 +255,6 @@ def _with_ink(label: Label) -> tuple[Label, Crop | None]:
 
 
 def _listed(check: TruthCheck) -> dict[str, Any]:
-    """What `truth.json` says."""
-
     def row(label: Label) -> dict[str, Any]:
         row = {name: getattr(label, name) for name in ("doc_id", "source", "name", "value")}
         if not label.places:

@@ -39,7 +39,6 @@ class Truth:
     """The annotation of one document.
 
     Attributes:
-        document: the document with its fields.
         pages: pages with annotated words; empty for data sets without words.
         repairs: number of boxes that were reordered or clipped to the page.
         dropped: number of annotated words or lines that are left out: without text or box, with a wrong value, or that

@@ -34,11 +34,7 @@ class PageSize:
 
 @dataclass(slots=True, kw_only=True)
 class PageWords:
-    """Collects the words of one page, and counts repaired boxes and dropped words.
-
-    Attributes:
-        faults: why words with a wrong value were dropped.
-    """
+    """Collects the words of one page, counts repaired boxes and dropped words, and keeps the faults of wrong values."""
 
     size: PageSize = field(kw_only=False)
     words: list[Word] = field(default_factory=list[Word])
@@ -56,11 +52,7 @@ class PageWords:
             self.faults.append(error)
 
     def place(self, sides: Iterable[float], where: str) -> Box:
-        """The page-relative box, repaired (and counted) if necessary.
-
-        Raises:
-            DocumentError: (bad_box) with `where`, when it cannot be repaired.
-        """
+        """The page-relative box, repaired (and counted) if necessary. Raises DocumentError (bad_box) with `where`."""
         try:
             box, changed = Box.repaired(sides, self.size.width, self.size.height)
         except DocumentError as error:
@@ -76,13 +68,7 @@ class PageWords:
         pixels: PageSize | None = None,
         provenance: Provenance = ANNOTATED,
     ) -> Page:
-        """The page with the collected words.
-
-        Args:
-            doc_id: id of its document.
-            number: page number, from 1.
-            pixels: size in pixels, when the boxes have another unit.
-            provenance: origin of the words.
+        """The page with the collected words. `pixels`: its size in pixels, when the boxes have another unit.
 
         Raises:
             DocumentError: (that of the first) when nearly all words were dropped for a wrong value.
@@ -302,11 +288,7 @@ def without_suffix(uri: str) -> str:
 
 
 def by_kind(root: str, suffixes: Mapping[str, Collection[str]]) -> dict[str, dict[str, dict[str, str]]]:
-    """Files `FOLDER/KIND/STEM.SUFFIX` below `root`, by folder, kind and stem.
-
-    Args:
-        suffixes: allowed suffixes of each kind.
-    """
+    """Files `FOLDER/KIND/STEM.SUFFIX` below `root`, by folder, kind (with its `suffixes`) and stem."""
     folders: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for uri in sources.list_files(root):
         folder, kind, name = folder_of(uri), file_name(folder_of(uri)).name, file_name(uri)

@@ -13,12 +13,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class NamedPictures:
-    """Pictures below some folders.
-
-    Attributes:
-        folders: paths or addresses.
-        outside: pictures that were named and are not below them.
-    """
+    """Pictures below some folders, and those that were named and are `outside` of them."""
 
     folders: Sequence[str]
     outside: list[str] = field(default_factory=list[str])
@@ -31,7 +26,6 @@ class NamedPictures:
         return ""
 
     def warn(self) -> None:
-        """Log how many pictures are not used."""
         if self.outside:
             _log.warning(
                 "%d pages name pictures outside %s, for example %.200s; they are read without a picture; to use them, "

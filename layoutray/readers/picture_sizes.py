@@ -14,12 +14,7 @@ _ORIENTATION, _SIDEWAYS = 0x0112, (5, 6, 7, 8)
 
 @dataclass(frozen=True, slots=True)
 class PictureFrame:
-    """A picture of a file.
-
-    Attributes:
-        size: in pixels, after EXIF rotation.
-        orientation: the EXIF orientation, 1 to 8; 1 without one.
-    """
+    """A picture of a file: its size in pixels after EXIF rotation, and the EXIF orientation, 1 to 8 (1 without one)."""
 
     size: PageSize
     orientation: int = 1
@@ -35,11 +30,7 @@ def picture_size(data: bytes, where: str) -> PageSize:
 
 
 def picture_frames(data: bytes, where: str, most: int | None = None) -> list[PictureFrame]:
-    """Each picture of a file; only TIFF files have several. Otherwise as `picture_size`.
-
-    Args:
-        most: look at no more pictures than this.
-    """
+    """At most `most` pictures of a file; only TIFF files have several. Otherwise as `picture_size`."""
     if not data:
         raise DocumentError(Reason.EMPTY_FILE, f"{where} is empty", stage="open")
     try:

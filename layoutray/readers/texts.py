@@ -35,7 +35,6 @@ def typeset_pages(text: str, doc_id: str, source: str = "", split: str = "") -> 
 
 
 def _typeset(text: str) -> Iterator[list[Word]]:
-    """The words of each page."""
     # A word longer than a line has a line of its own.
     wrap = textwrap.TextWrapper(COLUMNS, break_long_words=False, break_on_hyphens=False).wrap
     paragraphs = enumerate(" ".join(paragraph.split()) for paragraph in text.splitlines())

@@ -13,28 +13,7 @@ from layoutray.recipe import files
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestRecipe:
-    """How files become PAGES.
-
-    Attributes:
-        reader: name of the data set's reader.
-        words: source of the words: `ocr` recognises them, `annotation` takes those of the data set.
-        only: shell pattern of the names of files that are documents; other files are ignored and not counted.
-        splits: for `dev` and `test`, a regular expression, matched from the start of file names, of the documents in
-            that split. A split that the data set defines itself takes precedence.
-        measured: the data set's own split that becomes `test`. `dev` is for sets whose publisher does not release the
-            truth of test: the set's test is left out, and `dev_share` is taken from train. `none` ignores its splits.
-        dev_share, test_share: shares of the documents, selected by a hash of their id, that become dev and test if
-            neither the data set nor `splits` defines these splits.
-        split_by: regular expression with one group, matched from the start of file names. Documents with the same
-            group go into the same split, because pages of one document may come as several files. Empty: each document
-            on its own.
-        pages_per_shard: pages that a writer commits together; a killed run loses at most this many per writer.
-        from_model: name of the model, for example a large one behind an API, that stated the values of the documents;
-            empty if a person did, or the data set.
-        pictures: folders, besides that of the documents, whose pictures a file of the readers `label_studio` and
-            `reviewed` may name; other pictures are not opened.
-        recognition: settings of OCR.
-    """
+    """How files become PAGES. docs/recipes.md explains the keys."""
 
     reader: str
     words: Literal["ocr", "annotation"] = "ocr"

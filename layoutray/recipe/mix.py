@@ -13,10 +13,7 @@ from layoutray.recipe import files
 class MixRecipe:
     """How several PAGES data sets become one, as in the MIX of the Skim-Attention paper (section 4.1).
 
-    Attributes:
-        shares: shares of the mix's pages by the name of the data set's folder; their sum is 1.
-        train, dev, test: number of pages of each split; 0 takes as many as the shares allow.
-        seed: selects the pages of a data set that has more than its share.
+    docs/recipes.md explains the keys.
     """
 
     shares: dict[str, float] = field(default_factory=dict[str, float])

@@ -21,13 +21,7 @@ _PEERS = ("bert", "roberta", "layoutlm", "lilt", "longformer")
 
 @dataclass(frozen=True, slots=True)
 class TokenizerRecipe:
-    """The vocabulary.
-
-    Attributes:
-        path: a `tokenizer.json`, or a folder with one or with an older kind of vocabulary file; empty trains a
-            WordPiece vocabulary on the training pages.
-        vocab_size: size of a trained vocabulary.
-    """
+    """The vocabulary. docs/recipes.md explains the keys."""
 
     path: str = ""
     vocab_size: int = 8000
@@ -39,15 +33,12 @@ class TokenizerRecipe:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """A complete training recipe.
+    """A complete training recipe. docs/recipes.md explains the keys.
 
     Attributes:
         task: the task with its settings: the section [task].
         model: `arch` and all keys of that architecture's configuration. In a file, [model] may name a `size`, and then
             needs only the keys that differ from it.
-        filters: which pages `encode` takes; all by default.
-        max_length: most tokens of an example (a window, or a document), its two special tokens included.
-        seed: of initial weights, order of examples, dropout, masking and the choice of `train.documents`.
     """
 
     name: str
@@ -73,7 +64,6 @@ class Recipe:
 
     @property
     def arch_config(self) -> Any:
-        """The architecture's configuration."""
         return config.build(
             architectures.load(self.arch).config, {k: v for k, v in self.model.items() if k != "arch"}, "model"
         )
@@ -144,7 +134,6 @@ def from_stored(values: Mapping[str, Any]) -> Recipe:
 
 
 def _resolve_task(section: object) -> Task:
-    """The task of a section [task]."""
     if not isinstance(section, Mapping):
         raise RecipeError(f"recipe key task must be a section, got {section!r}")
     values = cast(Mapping[str, Any], section)

@@ -17,7 +17,7 @@ _TABLES, _LINES, _FIELDS = "parquet", "jsonl", "fields"
 
 @dataclass(frozen=True, slots=True)
 class AnswerSet:
-    """The answers that `predict` writes.
+    """The answers that `predict` writes, in a local folder or an object store.
 
     | part | content |
     | --- | --- |
@@ -27,28 +27,13 @@ class AnswerSet:
     | `fields/` | FIELDS shards; absent if the model finds no fields |
     | `answers.json` | counts; written last |
     | `packets.jsonl` | the documents of each packet; written later, for a model of pages |
-
-    Attributes:
-        folder: local path or address in an object store.
     """
 
     folder: str
-
-    @property
-    def tables(self) -> str:
-        return sources.join(self.folder, _TABLES)
-
-    @property
-    def lines(self) -> str:
-        return sources.join(self.folder, _LINES)
-
-    @property
-    def fields(self) -> str:
-        return sources.join(self.folder, _FIELDS)
-
-    @property
-    def packets(self) -> str:
-        return sources.join(self.folder, PACKETS)
+    tables = sources.Part(_TABLES)
+    lines = sources.Part(_LINES)
+    fields = sources.Part(_FIELDS)
+    packets = sources.Part(PACKETS)
 
     def claim(self, values: Mapping[str, Any]) -> None:
         """Make the folder that of the job `values`. Raises InputError if another job owns it; see `store.job`."""
@@ -76,7 +61,6 @@ class AnswerSet:
         return table.num_rows
 
     def clear_half_written(self) -> None:
-        """Delete the half-written files of a killed run."""
         for part in (self.tables, self.lines, self.fields):
             shards.remove_half_written(part)
 
@@ -90,13 +74,11 @@ class AnswerSet:
         return json.loads(sources.read_bytes(uri)) if sources.exists(uri) else None
 
     def write_manifest(self, values: Mapping[str, Any]) -> None:
-        """Write `answers.json`: the answers are complete."""
         shards.write_bytes(json.dumps(values, indent=2, ensure_ascii=False).encode(), self.folder, _MANIFEST)
 
     def remove_manifest(self) -> None:
         """Delete `answers.json`: the answers are not complete, or no longer those of the data set."""
-        if self.manifest() is not None:
-            shards.remove([sources.join(self.folder, _MANIFEST)])
+        shards.remove([sources.join(self.folder, _MANIFEST)])
 
 
 def pages_folder(folder: str) -> str:

@@ -16,13 +16,11 @@ class Card:
     """Settings, sources and counts of an EXAMPLES data set.
 
     Attributes:
-        labels: names of the model's outputs.
         sources: folders of the data sets that were encoded.
         documents: names of the folders of their documents.
         words: word sources of the pages, such as `annotation` or an OCR engine.
         learnt: how the words of the training pages were made, as `WordSource.to_json` gives it; empty if unknown.
         pages: pages by split. `filtered` of them were refused by a filter and `dead` could not be encoded.
-        examples: examples by split.
         digest: identity of the content: pages, vocabulary and settings.
         superseded: pages that were left out, because a later data set has their document, too.
         values: expected values of the wanted fields, in all documents.

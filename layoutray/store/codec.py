@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from layoutray.document import Box, Document, Field, Page, Provenance, Word
 from layoutray.document.answers import Answer, DocumentFields, Entity, Region
-from layoutray.document.form_field import FormField
+from layoutray.document.page import FormField
 from layoutray.store.dead_letter import DeadLetter
 from layoutray.store.schema import ANSWERS, DEAD_LETTERS, DOCUMENTS, FIELDS, PAGES
 
@@ -115,7 +115,21 @@ def answers_table(answers: Iterable[Answer]) -> pa.Table:
 
     An entity of a record has the record's name and row.
     """
-    return pa.Table.from_pylist([row for answer in answers for row in _answer_rows(answer)], schema=ANSWERS)
+    rows: list[dict[str, Any]] = []
+    for answer in answers:
+        shared = {name: getattr(answer, name) for name in ("doc_id", "source", "status", "model_id", "model_version")}
+        records = {entity: record for record in answer.records for entity in record.fields}
+        for entity in answer.entities:
+            plain = {name: getattr(entity, name) for name in _ENTITY_COLUMNS}
+            record = records.get(entity)
+            place = {"record": record.name, "row": record.row} if record else {}
+            rows.append(shared | plain | place | _position(entity.bounding_regions))
+        if not answer.entities:
+            numbers = [page.page_number for page in answer.pages]
+            page = numbers[0] if len(numbers) == 1 else 0
+            nothing = {"type": "", "content": "", "confidence": 0.0, "reading_confidence": 0.0, "near_amount": False}
+            rows.append(shared | nothing | {"page": page, "polygons": []})
+    return pa.Table.from_pylist(rows, schema=ANSWERS)
 
 
 def entity_of(row: Mapping[str, Any]) -> Entity:
@@ -139,21 +153,6 @@ _ENTITY_COLUMNS = (
     *("type", "content", "confidence", "reading_confidence", "sum_of_rows", "near_amount", "form_field", "drawn"),
 )
 _FIELD_COLUMNS = ("name", "value", "content", "confidence", "score", "known_value", "accepted", "form_field", "drawn")
-
-
-def _answer_rows(answer: Answer) -> Iterator[dict[str, Any]]:
-    shared = {name: getattr(answer, name) for name in ("doc_id", "source", "status", "model_id", "model_version")}
-    records = {entity: record for record in answer.records for entity in record.fields}
-    for entity in answer.entities:
-        plain = {name: getattr(entity, name) for name in _ENTITY_COLUMNS}
-        record = records.get(entity)
-        place = {"record": record.name, "row": record.row} if record else {}
-        yield shared | plain | place | _position(entity.bounding_regions)
-    if not answer.entities:
-        numbers = [page.page_number for page in answer.pages]
-        page = numbers[0] if len(numbers) == 1 else 0
-        nothing = {"type": "", "content": "", "confidence": 0.0, "reading_confidence": 0.0, "near_amount": False}
-        yield shared | nothing | {"page": page, "polygons": []}
 
 
 def _position(regions: Sequence[Region]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ _MIX_SUMMARY = "mix.json"
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """A data set that `ingest` or `mix` has written.
+    """A data set that `ingest` or `mix` has written, in a local folder or an object store.
 
     | part | content |
     | --- | --- |
@@ -35,36 +35,15 @@ class DataSet:
     | `language.json` | the language that `language = "auto"` has found; absent otherwise |
     | `manifest.json` | counts of an ingest; written last |
     | `mix.json` | content of a mix; written last |
-
-    Attributes:
-        folder: local path or address in an object store.
     """
 
     folder: str
-
-    @property
-    def pages(self) -> str:
-        return sources.join(self.folder, "pages")
-
-    @property
-    def documents(self) -> str:
-        return sources.join(self.folder, "documents")
-
-    @property
-    def dead_letters(self) -> str:
-        return sources.join(self.folder, DEAD_LETTERS_FOLDER)
-
-    @property
-    def opened(self) -> str:
-        return sources.join(self.folder, "opened")
-
-    @property
-    def language(self) -> str:
-        return sources.join(self.folder, _LANGUAGE)
-
-    @property
-    def manifest(self) -> str:
-        return sources.join(self.folder, _MANIFEST)
+    pages = sources.Part("pages")
+    documents = sources.Part("documents")
+    dead_letters = sources.Part(DEAD_LETTERS_FOLDER)
+    opened = sources.Part("opened")
+    language = sources.Part(_LANGUAGE)
+    manifest = sources.Part(_MANIFEST)
 
     def check(self) -> None:
         """Raise SchemaError if the folder is not a data set."""
@@ -104,7 +83,6 @@ class DataSet:
         yield from shards.scan(self.documents, DOCUMENTS, filter=filter)
 
     def read_dead_letters(self) -> list[DeadLetter]:
-        """All dead letters; none if nothing failed."""
         if not shards.shards(self.dead_letters):
             return []
         return list(codec.dead_letters_of(shards.read(self.dead_letters, DEAD_LETTERS)))
@@ -125,10 +103,7 @@ class DataSet:
         shards.write_bytes(data, self.folder, _MIX_SUMMARY)
 
     def remove_mix_summary(self) -> None:
-        """Delete `mix.json`, if it exists: the mix is not complete."""
-        uri = sources.join(self.folder, _MIX_SUMMARY)
-        if sources.exists(uri):
-            shards.remove([uri])
+        shards.remove([sources.join(self.folder, _MIX_SUMMARY)])
 
 
 def is_ingested(folder: str) -> bool:

@@ -32,11 +32,7 @@ _OF_ROW = " with text "
 
 
 class DatabaseError(Exception):
-    """A database cannot be used now. The message has no values of rows.
-
-    Attributes:
-        no_space: whether a disk is full.
-    """
+    """A database cannot be used now. The message has no values of rows. `no_space`: whether a disk is full."""
 
     def __init__(self, error: DBAPIError | OSError | UnicodeDecodeError) -> None:
         cause = getattr(error, "orig", None) or error

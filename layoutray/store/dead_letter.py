@@ -41,7 +41,6 @@ class DeadLetter:
         page: int | None = None,
         attempts: int = 1,
     ) -> Self:
-        """The dead letter for `error`."""
         return cls(
             page_id=page_id,
             doc_id=doc_id,

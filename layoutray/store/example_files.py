@@ -70,11 +70,7 @@ class ExampleFiles:
     starts: NDArray[np.int64]
 
     def __init__(self, folder: str) -> None:
-        """Open a split. A split without a folder has no examples.
-
-        Raises:
-            SchemaError: if the folder contains no EXAMPLES of this version.
-        """
+        """Open a split; without a folder it has no examples. Raises SchemaError for a folder of another version."""
         self._folder = folder
         self._index = pa.RecordBatch.from_pylist([], EXAMPLE_BLOCKS)
         if sources.exists(sources.join(folder, _INDEX)):

@@ -1,15 +1,19 @@
-"""The folder in which a node keeps copies of remote content, of limited size, and the copies of ranges of files in it.
+"""The folder in which a node keeps copies of remote content, of limited size: of ranges of files, and of whole folders.
 
-All processes of a node share the copies. Those of whole folders are in `store.local_copies`.
+All processes of a node share the copies. A new copy removes those that were used least recently. Copies of folders that
+were used within the last hour stay, because a process may read them.
 """
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from layoutray.errors import InputError
@@ -17,6 +21,8 @@ from layoutray.errors import InputError
 FOLDER, GIBIBYTES = "LAYOUTRAY_CACHE", "LAYOUTRAY_CACHE_GIB"
 """Environment variables: folder of the copies, and the largest size of those of one kind."""
 _DEFAULT_GIBIBYTES = 20.0
+_IN_USE_SECONDS = 3600.0
+"""A folder that was used within that time is not removed."""
 HALF_MADE = ".tmp-"
 """First characters of the name of a copy that is being made or removed."""
 _SLOWEST_SECONDS = 3600.0
@@ -32,10 +38,7 @@ class NodeCache:
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
-        """
-        Args:
-            limit: of the size of all files, in bytes; exceeded by at most a sixteenth for each process.
-        """
+        """`limit`: of the size of all files, in bytes; exceeded by at most a sixteenth for each process."""
         self._folder, self._limit = folder, limit
         self._added = 0
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -96,11 +99,7 @@ def root() -> Path:
 
 
 def limit() -> int:
-    """Largest size of the copies of one kind, in bytes.
-
-    Raises:
-        InputError: if LAYOUTRAY_CACHE_GIB is no positive number.
-    """
+    """Largest size of the copies of one kind, in bytes. Raises InputError if the variable is no positive number."""
     stated = os.environ.get(GIBIBYTES, str(_DEFAULT_GIBIBYTES))
     try:
         gibibytes = float(stated)
@@ -114,3 +113,37 @@ def limit() -> int:
 def of_this_node() -> NodeCache:
     """The cache below `root`. Raises InputError as `limit`."""
     return NodeCache(root() / "ranges", limit())
+
+
+def local_copy(name: str, fetch: Callable[[Path], Path]) -> Path:
+    """The local folder with the content that `name` identifies; it is fetched on the first call.
+
+    Several processes may call this at once: one fetches, the others wait for it. A killed process leaves no incomplete
+    copy.
+
+    Args:
+        name: of the copy, a file name. The same name always means the same content.
+        fetch: writes the content into the given empty folder, and returns the folder below it that has the content.
+    """
+    models = root() / "models"
+    folder = models / name
+    if not folder.is_dir():
+        models.mkdir(parents=True, exist_ok=True)
+        with locked(models):
+            if not folder.is_dir():
+                with tempfile.TemporaryDirectory(prefix=HALF_MADE, dir=models) as scratch:
+                    fetch(Path(scratch)).rename(folder)
+                make_room(models, limit(), _IN_USE_SECONDS)
+    os.utime(folder)
+    return folder
+
+
+@contextmanager
+def locked(folder: Path) -> Generator[None]:
+    """Let one process of this machine at a time into the block. The lock leaves no file behind."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

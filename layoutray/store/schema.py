@@ -136,9 +136,6 @@ def check(schema: pa.Schema, expected: pa.Schema, where: str) -> None:
     """Raise SchemaError unless `schema` has the table, version and columns of `expected`.
 
     A nullable column may be missing: files of earlier versions lack it, and its values are null.
-
-    Args:
-        where: file or folder, for the message.
     """
     name = _meta(expected, "layoutray.table")
     if _meta(schema, "layoutray.table") != name:

@@ -133,11 +133,7 @@ def read(
     columns: Sequence[str] | None = None,
     filter: pc.Expression | None = None,  # noqa: A002
 ) -> pa.Table:
-    """Rows of a folder of shards.
-
-    Raises:
-        SchemaError: if there are no shards, or they do not have `schema`.
-    """
+    """Rows of a folder of shards. Raises SchemaError if there are no shards, or they do not have `schema`."""
     return pa.concat_tables(
         part.to_table(columns=columns and list(columns), filter=filter) for part in _datasets(folder, schema)
     )
@@ -157,11 +153,7 @@ def scan(
 
 
 def read_each(folder: str, schema: pa.Schema, columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-    """URI and columns of each shard that has rows. The caller may replace a shard as soon as it has received it.
-
-    Raises:
-        SchemaError: if a shard does not have `schema`.
-    """
+    """URI and columns of each shard that has rows; the caller may then replace it. Raises SchemaError as `read`."""
     uris = {sources.filesystem(uri)[1]: uri for uri in shards(folder)}
     for part in _datasets(folder, schema) if uris else ():
         batches = (batch for batch in part.to_batches(columns=[*columns, _FILE]) if batch.num_rows)
@@ -178,11 +170,7 @@ def existing(folder: str) -> list[str]:
 
 
 def scan_shard(uri: str, schema: pa.Schema, columns: Sequence[str], rows: int) -> Iterator[tuple[int, pa.Table]]:
-    """Columns of one shard, at most `rows` rows at a time, each time with the number of the first row.
-
-    Raises:
-        SchemaError: if the shard does not have `schema`.
-    """
+    """Columns of a shard, `rows` rows at a time, with the number of the first one. Raises SchemaError as `read`."""
     files, path = sources.filesystem(uri)
     start = 0
     with pq.ParquetFile(path, filesystem=files) as shard:
@@ -221,10 +209,11 @@ def stem(uri: str) -> str:
 
 
 def remove(uris: Iterable[str]) -> None:
-    """Delete shards."""
+    """Delete files, those of them that exist."""
     for uri in uris:
         files, path = sources.filesystem(uri)
-        files.delete_file(path)
+        with suppress(FileNotFoundError):
+            files.delete_file(path)
 
 
 def remove_half_written(folder: str) -> int:

@@ -66,11 +66,7 @@ def check_address(uri: str) -> None:
 
 
 def path_in_bucket(uri: str) -> str | None:
-    """`BUCKET/KEY` of an address `s3://BUCKET/KEY`, without escapes; None for any other address.
-
-    Raises:
-        UnicodeDecodeError: when the escapes are not UTF-8.
-    """
+    """`BUCKET/KEY` of an `s3://` address, without escapes; None for any other. Raises UnicodeDecodeError."""
     in_bucket = _IN_BUCKET.fullmatch(uri)
     return unquote(in_bucket[1] + in_bucket[2], errors="strict").rstrip("/") if in_bucket else None
 
@@ -99,6 +95,16 @@ def data_uri(media_type: str, data: bytes) -> str:
 def join(root: str | Path, *parts: str) -> str:
     """`root` with `parts` appended. Works for paths and addresses."""
     return "/".join((str(root).rstrip("/"), *parts))
+
+
+class Part:
+    """An attribute of a class with a `folder`: the path or address of the part of the folder with this name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, owner: Any, _: object = None) -> str:
+        return join(owner.folder, self._name)
 
 
 def name(uri: str) -> str:

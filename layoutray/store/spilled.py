@@ -23,12 +23,7 @@ _ROWS_PER_READ = 1000
 
 @dataclass(frozen=True, slots=True)
 class TextCodec(Generic[Value]):
-    """How a value is written as text: on disk, and in tables for other processes.
-
-    Attributes:
-        pack: value to text.
-        unpack: text to value.
-    """
+    """How a value is written as text and read again: on disk, and in tables for other processes."""
 
     pack: Callable[[Value], str]
     unpack: Callable[[str], Value]
@@ -60,7 +55,6 @@ class SpilledList(Sequence[Value]):
             self.append(value)
 
     def packed(self) -> Iterator[str]:
-        """The values as the codec has packed them."""
         start = 0
         while rows := self._rows.execute(
             "SELECT value FROM row WHERE number >= ? ORDER BY number LIMIT ?", (start, _ROWS_PER_READ)

@@ -43,16 +43,11 @@ class Bill:
 
     @property
     def phrases(self) -> Mapping[str, Any]:
-        """The texts of the language."""
         return data("phrases")[self.country.language]
 
 
 def invent_bill(random: Random, goods: int = 0) -> Bill:
-    """A document of a random country with random data.
-
-    Args:
-        goods: number of its items; 0 for one to nine.
-    """
+    """A document of a random country with random data, of `goods` items; of one to nine if that is 0."""
     known = [*countries().values()]
     country = random.choices(known, [one.weight for one in known])[0]
     order = _order(random, country, [one.currency for one in known if one.language != country.language], goods)
@@ -61,7 +56,10 @@ def invent_bill(random: Random, goods: int = 0) -> Bill:
     values = {kind: country.currency.written(amount) for kind, amount in amounts.items()}
     pattern = random.choice(country.amounts)
     sign = pattern.replace("{}", "").strip(" *")
-    values |= {"tax_rate": _percent(rate, random, country.currency), "currency": sign or country.currency.code}
+    values |= {
+        "tax_rate": f"{rate:g}".replace(".", country.currency.point) + random.choice(("%", "%", " %")),
+        "currency": sign or country.currency.code,
+    }
     return Bill(
         country=country,
         order=order,
@@ -114,10 +112,6 @@ def _amounts(random: Random, order: Order, rate: float) -> dict[str, int]:
         "paid": paid,
         "change": paid - total,
     }
-
-
-def _percent(rate: float, random: Random, currency: Currency) -> str:
-    return f"{rate:g}".replace(".", currency.point) + random.choice(("%", "%", " %"))
 
 
 def _company(random: Random, country: Country) -> dict[str, str]:

@@ -23,14 +23,7 @@ _ENDS = ("l", "n", "r", "x", "s", "ra", "na", "ta", "co", "tec", "via", "mont", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Country:
-    """How a country writes what documents state. `countries.toml` describes the patterns.
-
-    Attributes:
-        weight: share of pages.
-        amounts: patterns of amounts with the sign of the currency.
-        rates: of tax, in percent.
-        ibans: of bank accounts, also where they have another name.
-    """
+    """How a country writes what documents state. `countries.toml` describes the patterns. `weight`: share of pages."""
 
     language: str
     weight: int
@@ -84,7 +77,6 @@ class Country:
         return f"{random.choice(self.forenames)} {random.choice(self.surnames)}"
 
     def address(self, random: Random) -> tuple[str, ...]:
-        """The lines of an address."""
         city, region, post = random.choice(self.cities).split("|")
         pattern = random.choice(self.addresses)
         return tuple(
@@ -93,7 +85,6 @@ class Country:
         )
 
     def written(self, day: date, pattern: str) -> str:
-        """A date after one of the patterns of this country."""
         month = data("phrases")[self.language]["months"][day.month - 1]
         of_year = {"yyyy": day.year, "yy": f"{day:%y}"}
         return pattern.format(

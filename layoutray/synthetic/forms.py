@@ -79,7 +79,11 @@ def form(random: Random) -> tuple[Canvas, int]:
     y = _head(one, random.randint(50, 110))
     while y < height - 220:
         y = random.choice(_SECTIONS)(one, y) + random.randint(0, 2 * size)
-    _foot(one, y)
+    small = one.printed.scaled(0.8)
+    for _ in range(random.randrange(3)):  # a number, a page or a sentence at the bottom
+        y += small.leading
+        line = random.choice((text.sentence, text.short_answer))(random)
+        one.canvas.write((random.randint(left, width // 2), y), line, small)
     _reordered(one.canvas, random)
     return one.canvas, height
 
@@ -94,15 +98,6 @@ def _head(one: _Form, y: int) -> int:
     lines = [one.letters(text.title(random)) for _ in range(random.choice((1, 1, 2)))]
     canvas.write_centred(y, lines, face.bold.scaled(random.choice((1.0, 1.3, 1.6))), "header")
     return y + (len(lines) + 2) * face.leading
-
-
-def _foot(one: _Form, y: int) -> None:
-    """A number, a page or a sentence at the bottom."""
-    face = one.printed.scaled(0.8)
-    for _ in range(one.random.randrange(3)):
-        y += face.leading
-        line = one.random.choice((text.sentence, text.short_answer))(one.random)
-        one.canvas.write((one.random.randint(one.left, one.canvas.width // 2), y), line, face)
 
 
 def _section_title(one: _Form, y: int) -> int:

@@ -11,11 +11,7 @@ _LARGE = (1, 1, 1, 1, 10, 100)
 
 @dataclass(frozen=True, slots=True)
 class Currency:
-    """How a currency writes numbers with two decimals.
-
-    Attributes:
-        point, separator: before the decimals, and between groups of three digits.
-    """
+    """How a currency writes numbers: its signs before the two decimals and between groups of three digits."""
 
     code: str
     point: str
@@ -30,12 +26,7 @@ class Currency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineItem:
-    """One item of an order.
-
-    Attributes:
-        discount: of the whole item; 0 for none.
-        percent: of the discount; 0 if it is printed without.
-    """
+    """One item of an order. `discount`: of the whole item; `percent`: of the discount, 0 if it is printed without."""
 
     name: str
     code: str
@@ -89,23 +80,20 @@ def invent_items(random: Random, phrases: Mapping[str, Any], count: int = 0) -> 
     """`count` items, or one to nine if it is 0, named in a language; half of the orders have discounts."""
     discounted, detailed = random.choice((0.0, 0.0, 0.4)), random.choice((0.0, 0.2, 0.9))
     large = random.choice(_LARGE)
-    return tuple(
-        _item(random, phrases, discounted, detailed, large)
-        for _ in range(count or random.choice((1, 1, 2, 3, 4, 5, 7, 9)))
-    )
-
-
-def _item(random: Random, phrases: Mapping[str, Any], discounted: float, detailed: float, large: int) -> LineItem:
-    """An item; `discounted` and `detailed` are the probabilities of a discount and of each of its two details."""
-    details = [random.choice(phrases["attributes"]) for _ in range(2) if random.random() < detailed]
-    count = random.choice((1, 1, 1, 2, 3, 4, 6, 12))
-    unit_price = random.randrange(80, 6000, random.choice((1, 5, 10))) * large
-    percent = random.choice((5, 10, 20, 50)) if random.random() < discounted else 0
-    return LineItem(
-        name=" ".join([random.choice(phrases["goods"]), *details]),
-        code=str(random.randint(1000, 10 ** random.choice((5, 6, 13)))),
-        count=count,
-        unit_price=unit_price,
-        discount=max(count * unit_price * percent // 100, 1) if percent else 0,
-        percent=percent * random.randrange(2),
-    )
+    items: list[LineItem] = []
+    for _ in range(count or random.choice((1, 1, 2, 3, 4, 5, 7, 9))):
+        details = [random.choice(phrases["attributes"]) for _ in range(2) if random.random() < detailed]
+        number = random.choice((1, 1, 1, 2, 3, 4, 6, 12))
+        unit_price = random.randrange(80, 6000, random.choice((1, 5, 10))) * large
+        percent = random.choice((5, 10, 20, 50)) if random.random() < discounted else 0
+        items.append(
+            LineItem(
+                name=" ".join([random.choice(phrases["goods"]), *details]),
+                code=str(random.randint(1000, 10 ** random.choice((5, 6, 13)))),
+                count=number,
+                unit_price=unit_price,
+                discount=max(number * unit_price * percent // 100, 1) if percent else 0,
+                percent=percent * random.randrange(2),
+            )
+        )
+    return tuple(items)

@@ -1,6 +1,7 @@
 """Whole documents: receipts, invoices and their relatives, statements, letters and forms, made of random blocks."""
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
 
 from layoutray.synthetic import blocks
@@ -161,16 +162,6 @@ def _below_goods(column: Column) -> None:
         blocks.bank(column)
 
 
-def order(column: Column) -> None:
-    """An order, an offer or a confirmation, as an invoice."""
-    invoice(column, "order")
-
-
-def delivery(column: Column) -> None:
-    """A delivery note, as an invoice, mostly without sums."""
-    invoice(column, "delivery")
-
-
 def statement(column: Column) -> None:
     """A head, the customer, entries with dates and balances, and what is due."""
     sheet = column.sheet
@@ -236,6 +227,8 @@ def form(column: Column) -> None:
         blocks.paragraph(column, "notes", 1)
 
 
+order, delivery = partial(invoice, of="order"), partial(invoice, of="delivery")
+"""An order, an offer or a confirmation, and a delivery note, mostly without sums."""
 LAYOUTS: tuple[tuple[Layout, float], ...] = (
     (receipt, 0.40), (invoice, 0.32), (form, 0.08), (letter, 0.07), (statement, 0.05), (order, 0.04), (delivery, 0.04),
 )  # fmt: skip

@@ -48,9 +48,6 @@ def itemised_bill(random: Random) -> Drawn:
 def render_set(root: str | Path, count: int, seed: int, draw: Draw = bill) -> None:
     """Write `count` documents below a folder or address. The index is written last; a set with an index is complete.
 
-    Args:
-        draw: draws each document.
-
     Raises:
         InputError: if `count` is below three, which cannot be split into train, dev and test.
     """

@@ -21,7 +21,9 @@ def scanned(image: Image.Image, marks: Sequence[Mark], random: Random, tilt: flo
 
     Every page has grey ink and paper; each effect is on a part of the pages.
     """
-    image, marks = _placed(*_narrowed(image, marks, random), random)
+    factor = random.choice((1.0, 1.0, random.uniform(0.72, 1.0)))  # narrower letters, as tills print them
+    narrowed = image.resize((round(image.width * factor), image.height), Image.Resampling.BILINEAR)
+    image, marks = _placed(narrowed, [_moved(mark, factor=factor) for mark in marks], random)
     degrees = random.gauss(0, tilt)
     image = image.rotate(degrees, Image.Resampling.BILINEAR, fillcolor=WHITE)
     marks = [replace(mark, box=_rotated(mark.box, image.size, degrees)) for mark in marks]
@@ -34,14 +36,11 @@ def scanned(image: Image.Image, marks: Sequence[Mark], random: Random, tilt: flo
     picture = Image.fromarray(pixels.clip(0, WHITE).astype(np.uint8))
     if random.random() < 0.3:
         picture = picture.filter(ImageFilter.GaussianBlur(random.uniform(0.3, 0.8)))
-    return (_compressed(picture, random) if random.random() < 0.4 else picture), marks
-
-
-def _narrowed(image: Image.Image, marks: Sequence[Mark], random: Random) -> tuple[Image.Image, Sequence[Mark]]:
-    """The page with narrower letters, as tills print them, on some pages."""
-    factor = random.choice((1.0, 1.0, random.uniform(0.72, 1.0)))
-    size = (round(image.width * factor), image.height)
-    return image.resize(size, Image.Resampling.BILINEAR), [_moved(mark, factor=factor) for mark in marks]
+    if random.random() < 0.4:
+        held = io.BytesIO()
+        picture.save(held, "JPEG", quality=random.randint(35, 90))
+        picture = Image.open(held).convert("L")
+    return picture, marks
 
 
 def _placed(image: Image.Image, marks: Sequence[Mark], random: Random) -> tuple[Image.Image, Sequence[Mark]]:
@@ -99,12 +98,6 @@ _EFFECTS: tuple[tuple[float, _Effect], ...] = (
     (0.3, _speckled), (0.4, _folded), (0.3, _lit), (0.2, _dotted), (0.25, _faint),
 )  # fmt: skip
 """Shares of pages, and what is done to them."""
-
-
-def _compressed(picture: Image.Image, random: Random) -> Image.Image:
-    held = io.BytesIO()
-    picture.save(held, "JPEG", quality=random.randint(35, 90))
-    return Image.open(held).convert("L")
 
 
 def _rotated(box: Sequence[float], size: tuple[int, int], degrees: float) -> _Box:

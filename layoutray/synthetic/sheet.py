@@ -46,7 +46,6 @@ class Sheet:
         return self.random.sample(left := [kind for kind in kinds if kind not in self.printed], len(left))
 
     def words(self, name: str) -> str:
-        """One of the texts of this name in the language of the document."""
         return self.random.choice(self.bill.phrases[name])
 
     def wording(self, kind: str, room: float = math.inf) -> str:
@@ -141,7 +140,6 @@ class Column:
         return Column(self.sheet, self.left, middle - gap, self.y), Column(self.sheet, middle + gap, self.right, self.y)
 
     def below(self, columns: Iterable["Column"]) -> None:
-        """Go on below other columns."""
         self.y = max(column.y for column in columns)
 
 

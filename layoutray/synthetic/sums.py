@@ -11,11 +11,7 @@ _SHARES = {"subtotal": (0.7, 0.7), "discount": (0.5, 0.1), "shipping": (1.0, 0.0
 
 
 def sums(column: Column, receipt: bool, checkable: bool = False) -> None:
-    """Amounts below each other: what comes before the total, the total, and how it was paid.
-
-    Args:
-        checkable: whether the subtotal and a rounding are always printed.
-    """
+    """What comes before the total, the total, and how it was paid; if `checkable`, with a subtotal and a rounding."""
     sheet = column.sheet
     before = [kind for kind, share in _SHARES.items() if sheet.chance(share[sheet.bill.values[kind] in _NOTHING])]
     rounded = sheet.bill.values["rounding"] not in _NOTHING

@@ -85,19 +85,16 @@ class _Column:
         return max(face.bold.width(self.heading), *map(face.width, self.texts)) + _gap(face)
 
 
-_Row = tuple[Sequence[str], str, Sequence[tuple[str, str]]]
-"""The lines of a name and its entity type, and text and entity type of each cell beside it; no type is no entity."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Grid:
-    """Places of the columns of a table.
+class RuledTable:
+    """A table with lines.
 
     Attributes:
         name_at: number of columns on the left of the names.
-        left: of the names.
+        left, names, heading: of the names: their left end, the lines of each, and their heading.
         ends: right ends of the columns.
-        names: lines of each name.
+        ruled: what is between its parts: nothing, a line below the heading, dashes, or a line below each row.
+        sparse: lines left free below each row.
     """
 
     columns: Sequence[_Column]
@@ -105,24 +102,6 @@ class _Grid:
     left: float
     ends: Sequence[float]
     names: Sequence[Sequence[str]]
-
-    @property
-    def ends_of(self) -> dict[str, float]:
-        """Right ends of the columns by entity type."""
-        return {column.kind: end for column, end in zip(self.columns, self.ends, strict=True)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuledTable:
-    """A table with lines.
-
-    Attributes:
-        heading: of the names.
-        ruled: what is between its parts: nothing, a line below the heading, dashes, or a line below each row.
-        sparse: lines left free below each row.
-    """
-
-    grid: _Grid
     sparse: float
     ruled: str
     heading: str
@@ -130,51 +109,61 @@ class RuledTable:
     @classmethod
     def of(cls, column: Column) -> Self:
         """A table of the items of the sheet's document, which fits into the column."""
-        random, grid = column.sheet.random, _grid(column)
-        sparse = random.choice((0.0, 0.0, 0.5))
-        ruled = random.choice(("", "line", "dashes", "rows"))
-        return cls(grid=grid, sparse=sparse, ruled=ruled, heading=_heading(column.sheet, "item"))
+        sheet, face, random = column.sheet, column.sheet.face, column.sheet.random
+        heading = sheet.bill.phrases["columns"]["item"]
+        names = [sheet.canvas.letters(item.name) for item in sheet.bill.order.items]
+        needed = max(face.width(word) for name in [*names, *map(str.upper, heading)] for word in name.split())
+        found = _fitting(_columns(sheet), column.room - needed, face)
+        widths = [one.width(face) for one in found]
+        room = column.room - sum(widths)
+        lines = [wrapped(name, face, room) for name in names]
+        name_at = random.randint(0, len(found)) if all(len(name) == 1 for name in lines) else 0
+        left = column.left + sum(widths[:name_at])
+        ends = [column.left + sum(widths[: number + 1]) - _gap(face) for number in range(name_at)]
+        ends += [left + room + sum(widths[name_at : number + 1]) for number in range(name_at, len(found))]
+        return cls(
+            columns=found,
+            name_at=name_at,
+            left=left,
+            ends=ends,
+            names=lines,
+            sparse=random.choice((0.0, 0.0, 0.5)),
+            ruled=random.choice(("", "line", "dashes", "rows")),
+            heading=_heading(sheet, "item"),
+        )
 
     def draw_heading(self, column: Column) -> None:
-        texts = [(one.heading, "") for one in self.grid.columns]
-        _draw_row(column, self.grid, ([self.heading], "", texts), column.sheet.face.bold)
+        self.draw_row(column, [self.heading], [(one.heading, "") for one in self.columns], column.sheet.face.bold)
         if self.ruled:
             column.rule(dashed=self.ruled == "dashes")
         column.skip(0.3)
 
     def draw_item(self, column: Column, number: int) -> None:
-        sheet, grid = column.sheet, self.grid
+        sheet = column.sheet
         item = sheet.bill.order.items[number]
         sheet.canvas.record = number
-        cells = [(one.texts[number], one.kind) for one in grid.columns]
-        _draw_row(column, grid, (grid.names[number], "item.name", cells), sheet.face)
-        if item.discount and "item.discount" not in grid.ends_of:
-            _discount(column, item, (grid.left, grid.ends_of["item.price"]))
+        cells = [(one.texts[number], one.kind) for one in self.columns]
+        self.draw_row(column, self.names[number], cells, sheet.face, "item.name")
+        ends = {one.kind: end for one, end in zip(self.columns, self.ends, strict=True)}
+        if item.discount and "item.discount" not in ends:
+            _discount(column, item, (self.left, ends["item.price"]))
         if self.ruled == "rows":
             column.rule()
         column.skip(self.sparse)
 
-    def draw_sum(self, column: Column, name: str, amount: str) -> None:
-        """Draw a row that is no item: a name, and an amount in the column of prices."""
-        texts = [(amount if one.kind == "item.price" else "", "") for one in self.grid.columns]
-        _draw_row(column, self.grid, ([name], "", texts), column.sheet.face)
-        column.skip(self.sparse)
-
-
-def _grid(column: Column) -> _Grid:
-    sheet, face = column.sheet, column.sheet.face
-    heading = sheet.bill.phrases["columns"]["item"]
-    names = [sheet.canvas.letters(item.name) for item in sheet.bill.order.items]
-    needed = max(face.width(word) for name in [*names, *map(str.upper, heading)] for word in name.split())
-    found = _fitting(_columns(sheet), column.room - needed, face)
-    widths = [one.width(face) for one in found]
-    room = column.room - sum(widths)
-    lines = [wrapped(name, face, room) for name in names]
-    name_at = sheet.random.randint(0, len(found)) if all(len(name) == 1 for name in lines) else 0
-    left = column.left + sum(widths[:name_at])
-    ends = [column.left + sum(widths[: number + 1]) - _gap(face) for number in range(name_at)]
-    ends += [left + room + sum(widths[name_at : number + 1]) for number in range(name_at, len(found))]
-    return _Grid(columns=found, name_at=name_at, left=left, ends=ends, names=lines)
+    def draw_row(
+        self, column: Column, name: Sequence[str], cells: Sequence[tuple[str, str]], face: Face, kind: str = ""
+    ) -> None:
+        """Draw a row, with text and entity type of each cell beside the last line of its name; no type is no entity."""
+        canvas = column.sheet.canvas
+        last = column.y + (len(name) - 1) * face.leading
+        placed = [*zip(self.ends, cells, strict=True)]
+        for end, (text, of_cell) in placed[: self.name_at]:
+            canvas.write_right((end, last), text, face, _of_items(column.sheet, of_cell))
+        canvas.write_block((self.left, column.y), name, face, _of_items(column.sheet, kind))
+        for end, (text, of_cell) in placed[self.name_at :]:
+            canvas.write_right((end, last), text, face, _of_items(column.sheet, of_cell))
+        column.y = last + face.leading
 
 
 def _columns(sheet: Sheet) -> list[_Column]:
@@ -221,19 +210,6 @@ def _fitting(found: Sequence[_Column], room: float, face: Face) -> list[_Column]
         first = min((column for column in left if column.kind in dispensable), key=lambda c: dispensable.index(c.kind))
         left.remove(first)
     return left
-
-
-def _draw_row(column: Column, grid: _Grid, row: _Row, face: Face) -> None:
-    """Draw a row, with its cells beside the last line of its name."""
-    canvas, (name, name_kind, texts) = column.sheet.canvas, row
-    last = column.y + (len(name) - 1) * face.leading
-    cells = [*zip(grid.ends, texts, strict=True)]
-    for end, (text, kind) in cells[: grid.name_at]:
-        canvas.write_right((end, last), text, face, _of_items(column.sheet, kind))
-    canvas.write_block((grid.left, column.y), name, face, _of_items(column.sheet, name_kind))
-    for end, (text, kind) in cells[grid.name_at :]:
-        canvas.write_right((end, last), text, face, _of_items(column.sheet, kind))
-    column.y = last + face.leading
 
 
 def _of_items(sheet: Sheet, kind: str) -> str:

@@ -43,16 +43,7 @@ Objective = tuple[str, Literal["min", "max"]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationSettings:
-    """How a model generates texts: the recipe's section [task.writing].
-
-    Attributes:
-        max_length: most tokens of a text, its end token not counted; longer texts are cut in training, and counted.
-        min_length: fewest tokens of a generated text.
-        no_repeat: no sequence of this many tokens occurs twice in a generated text; 0 allows repetitions.
-        label_smoothing: in training, the share of each target that is spread evenly over the vocabulary.
-        decoder: the decoder's configuration.
-        begin: the special token that starts generation; models of fairseq start with their `end` token.
-    """
+    """How a model generates texts: the recipe's section [task.writing]. docs/recipes.md explains the keys."""
 
     max_length: int = 128
     min_length: int = 0
@@ -162,11 +153,7 @@ class WritesTexts(HasDecoder, Protocol):
     """A task whose model reads a document and generates a text."""
 
     def text(self, document: Document) -> str:
-        """The text that the model learns to generate for `document`.
-
-        Raises:
-            DocumentError: (bad_annotation) when the document has none.
-        """
+        """The text that the model learns to generate. Raises DocumentError (bad_annotation) when there is none."""
         ...
 
 

@@ -5,21 +5,16 @@ one value. Its score is the sum of their confidences, so that a repeated value s
 form are left out, and so are values whose score is below the field's `min_score`. The paper answers the best value of a
 type; it does not say how to answer a type that may have several values, nor which of several notations of a value to
 show (`12`, `12.00`): here the one with the highest sum of confidences. The content of a field with `upper_case` is in
-upper case. Entities that are near the same known value of a field (`layoutray.document.known_values`) are one value.
+upper case. Entities that are near the same known value of a field (`layoutray.tasks.known_values`) are one value.
 
 The confidence of an answer knows its letters and its rivals. An entity states the true value if its label is right and
 its letters are; the latter has the probability of the engine's reading, and 1 for a known value. The answer is right if
 one of its entities is: 1 - Π (1 - label · letters), as if they were independent. If a field has one value, this is
 multiplied by the answer's share of its score and the next one's.
 
-A field with `is_sum`, such as a total, is normally the sum of the rows above it (`layoutray.document.row_sums`). If
-pages state such sums, the score and the odds of the confidence are multiplied by 5 for a value that is one of them, and
-divided by 5 for any other value. These rules were chosen on training receipts of SROIE (docs/results/ocr.md).
-
-`layoutray.document.second_look` may change the confidence at the end.
-
-What a form field of a fillable PDF file states is the value of a field, whatever a model has found. Its confidence is
-1, or a half if the page shows another value.
+docs/fields.md explains sums (`layoutray.document.row_sums`), which change scores and confidences by rules that were
+chosen on training receipts of SROIE (docs/results/ocr.md). `layoutray.document.second_look` may change the confidence
+at the end. What a form field of a fillable PDF file states is a value, whatever a model has found.
 """
 
 import math
@@ -29,10 +24,10 @@ from dataclasses import replace
 
 from layoutray.document.answers import Entity, FieldAnswer
 from layoutray.document.field_type import FieldType
-from layoutray.document.known_values import KnownValue, nearest
 from layoutray.document.normal_form import normal_form, value_in_answers
 from layoutray.document.second_look import looked
 from layoutray.errors import InputError
+from layoutray.tasks.known_values import KnownValue, nearest
 
 _FACTOR_OF_SUMS = 5.0
 
@@ -42,7 +37,6 @@ def field_answers(entities: Iterable[Entity], schema: Mapping[str, FieldType]) -
 
     Args:
         entities: of all pages of the document, in order; types that `schema` does not name are ignored.
-        schema: the type of each field, by its name.
     """
     found = list(entities)
     in_forms = {entity.type for entity in found if entity.form_field}
@@ -90,7 +84,6 @@ def _accepted(answer: FieldAnswer, field: FieldType) -> bool:
 
 
 def _answer(value: KnownValue, entities: list[Entity], field: FieldType) -> FieldAnswer:
-    """The answer of entities of the same value."""
     scores: dict[str, float] = defaultdict(float)
     for entity in entities:
         scores[entity.content] += entity.confidence

@@ -5,7 +5,7 @@ languages of `layoutray.synthetic.wordings`: `Rechnungsdatum` is a date, `total 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -73,14 +73,12 @@ def type_of(name: str) -> FieldType:
 
 @cache
 def _kinds() -> tuple[tuple[frozenset[str], str], ...]:
-    """The words of each wording, and the kind that it names."""
-    return tuple(_wordings())
-
-
-def _wordings() -> Iterator[tuple[frozenset[str], str]]:
-    for kind, languages in wordings().items():
-        for texts in ([kind], *languages.values()):
-            yield from ((frozenset(name_words(text)), kind) for text in texts)
+    return tuple(
+        (frozenset(name_words(text)), kind)
+        for kind, languages in wordings().items()
+        for texts in ([kind], *languages.values())
+        for text in texts
+    )
 
 
 def _of_type(name: str, kind: str) -> FieldType:

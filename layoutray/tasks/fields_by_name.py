@@ -24,7 +24,7 @@ from typing import cast
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -144,7 +144,7 @@ class FieldsByName(EntitiesBioes):
 
         def ask(batch: Batch, generator: torch.Generator) -> Batch:
             assert batch.labels is not None, "a window without labels does not tell what it is asked for"
-            found = _kinds_of(batch.labels)
+            found = torch.where(batch.labels > 0, (batch.labels - 1) // len(PARTS), -1)
             share = torch.rand((), generator=generator)
             present = torch.isin(torch.arange(len(set_of)), found)
             drawn = torch.rand(len(set_of), generator=generator) < torch.where(present, share.sqrt(), share.square())
@@ -243,11 +243,6 @@ def name_examples(names: Iterable[str], tokenizer: Tokenizer) -> list[Example]:
 def _one_of(texts: Sequence[str], generator: torch.Generator) -> str:
     """One of `texts`; a third of the draws are of the first ninth, which is English in wordings of nine languages."""
     return texts[int(len(texts) * torch.rand((), generator=generator).square())]
-
-
-def _kinds_of(labels: Int[Tensor, "batch length"]) -> Int[Tensor, "batch length"]:
-    """The number of the kind of each label; -1 for O and without a target."""
-    return torch.where(labels > 0, (labels - 1) // len(PARTS), -1)
 
 
 TASK: type[ReadsNames] = FieldsByName

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from layoutray.document import Document, Field, Page, Word
 from layoutray.document.answers import Entity, FieldAnswer, TextLine, reading_confidence, regions_of
-from layoutray.document.contradictions import contradictory
 from layoutray.document.field_lines import check_names, page_text_of, parse, to_lines
 from layoutray.document.field_type import FieldType
 from layoutray.document.form_answers import form_entities
+from layoutray.document.normal_form import contradictory
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.tasks import WritesTexts
 from layoutray.tasks.field_answers import check_fields, field_answers
@@ -24,11 +24,7 @@ from layoutray.tasks.text_generation import TextGeneration
 
 @dataclass(frozen=True)
 class GenerateFields(TextGeneration):
-    """See the module's docstring.
-
-    Attributes:
-        fields: the fields to generate, by name; at least one.
-    """
+    """See the module's docstring. `fields`: those to generate, by name; at least one."""
 
     name: str = "generate_fields"
     fields: dict[str, FieldType] = field(default_factory=dict[str, FieldType])

@@ -71,11 +71,7 @@ class MaskedLanguageModelHead(nn.Module):
 
 @dataclass(frozen=True)
 class MaskedLanguageModel(WordPrediction):
-    """See the module's docstring.
-
-    Attributes:
-        mask_share: share of the non-special tokens to predict.
-    """
+    """See the module's docstring. `mask_share`: share of the non-special tokens to predict."""
 
     name: str = "masked_lm"
     mask_share: float = 0.15

@@ -78,11 +78,7 @@ class TaskModel(nn.Module):
         return encoded, self.head(encoded)
 
     def encoded(self, batch: Batch) -> Encoded:
-        """The encoder's states, also of the names that the windows are asked for.
-
-        Raises:
-            InputError: for windows longer than the encoder takes.
-        """
+        """The encoder's states, also of names that are asked for. Raises InputError for windows that are too long."""
         self._check_length(batch)
         words = None if batch.word_index is None else batch.input_ids.masked_fill(batch.word_index < 0, -1)
         names = batch.names and (batch.names, self.encoder(batch.names.windows))

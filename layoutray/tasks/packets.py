@@ -5,24 +5,35 @@ A document of pages a to b and kind k has the score
     log p(k | a, B) - softplus(e_a) + sum over its further pages t of log p(k | t, I) - softplus(-e_t),
 
 where p(k | t, B) is the probability of kind k on a page that begins a document, and e_t the log-odds that page t goes
-on with the document before it: a weighted sum of `document.page_pairs`, of log p(I | t) / p(B | t), and of the log-odds
+on with the document before it: a weighted sum of `evidence`, of log p(I | t) / p(B | t), and of the log-odds
 that page t - 1 ends its document. The best packet is found by dynamic programming. Confidences are exact: shares of the
 weight of all packets that are possible. Blank pages and separator sheets are told by their words alone, and are in no
 sequence.
 """
 
+import math
+import re
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from layoutray.document import Page
 from layoutray.document.packets import is_separator
-from layoutray.document.page_pairs import evidence
+from layoutray.document.page import Page, Word
 
+_NUMBERED = re.compile(
+    r"\b(?:page|seite|blatt|pagina|página|p\.|pg\.?)\s*:?\s*(\d{1,3})(?:\s*(?:of|von|de|/)\s*(\d{1,3}))?\b", re.I
+)
+_BARE = re.compile(r"[-–—(\[~\s]*(\d{1,3})(?:\s*(?:of|von|de|/)\s*(\d{1,3}))?[-–—)\]~.\s]*")
+_EDGE_LINES = 2
+_SHORT = 4
+"""Letters of the shortest words that are compared."""
 _WEIGHTS = {"follows": 4.9, "begins": -0.6, "ended": -3.2, "running": 7.0, "height": -12.7, "similar": 2.6}
 _LABEL_WEIGHT, _END_WEIGHT, _BIAS = 1.1, -0.5, 7.9
 """Fitted by logistic regression to packets of 60 documents of each kind of docs/results/packets.md, each labelled by
@@ -45,7 +56,6 @@ class PacketDocument:
     """A document that was found in a packet.
 
     Attributes:
-        kind: of document.
         pages: numbers of its pages in the packet, in order, without blank ones.
         confidence: 0..1, that exactly these pages are a document of this kind.
         begin_confidence: 0..1, that a document begins at its first page.
@@ -59,11 +69,7 @@ class PacketDocument:
 
 @dataclass(frozen=True, slots=True)
 class SplitPacket:
-    """What is in a packet.
-
-    Attributes:
-        others: why a page is in no document, by its number.
-    """
+    """What is in a packet: its documents, and by their numbers why `others` of its pages are in none."""
 
     documents: tuple[PacketDocument, ...]
     others: Mapping[int, Literal["blank", "separator"]]
@@ -161,3 +167,66 @@ def best_documents(begin: Scores, further: Scores) -> list[tuple[int, int, int, 
         begins = np.exp(before[first] + after[first] - before[-1])
         documents.append((first, end, kind, min(float(confidence), 1.0), min(float(begins), 1.0)))
     return documents
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """What is compared of a page.
+
+    Attributes:
+        number, count: as printed: page `number` of `count`; 0 for what is not printed.
+        running: words of the lines at the top and at the bottom.
+        words: all of at least four letters.
+        height: median of all words, as a share of the page's width.
+    """
+
+    number: int
+    count: int
+    running: frozenset[str]
+    words: frozenset[str]
+    height: float
+
+
+def evidence(pages: Sequence[Page]) -> list[dict[str, float]]:
+    """What says of each page but the first that it goes on with the document of the page before it."""
+    looks = [_look(page) for page in pages]
+    having = Counter(word for look in looks for word in look.words)
+    rarity = {word: math.log((1 + len(looks)) / count) for word, count in having.items()}
+    found: list[dict[str, float]] = []
+    for before, page in pairwise(looks):
+        common, own, other = (
+            sum(rarity[word] for word in words) for words in (before.words & page.words, page.words, before.words)
+        )
+        found.append(
+            {
+                "follows": float(page.number > 1 and page.number == (before.number or 1) + 1),
+                "begins": float(page.number == 1),
+                "ended": float(before.count > 0 and before.number == before.count),
+                "running": len(before.running & page.running) / max(len(page.running), 1),
+                "height": min(abs(math.log(page.height / before.height)), 1.0),
+                "similar": math.log(common / math.sqrt((own + 1) * (other + 1)) + 0.01),
+            }
+        )
+    return found
+
+
+def _look(page: Page) -> _Look:
+    lines: dict[int, list[Word]] = defaultdict(list)
+    for word in page.words:
+        lines[word.line].append(word)
+    from_top = sorted(lines.values(), key=lambda line: min(word.box.y0 for word in line))
+    texts = [" ".join(word.text for word in line) for line in from_top]
+    edges = [*texts[:_EDGE_LINES], *texts[-_EDGE_LINES:]]
+    found = [match for line in edges if (match := _NUMBERED.search(line) or _BARE.fullmatch(line))]
+    number, count = found[-1].groups() if found else (0, 0)
+    return _Look(
+        number=int(number),
+        count=int(count or 0),
+        running=frozenset(_compared_words(" ".join(edges))),
+        words=frozenset(_compared_words(" ".join(texts))),
+        height=(median(word.box.y1 - word.box.y0 for word in page.words) * page.height + 1) / page.width,
+    )
+
+
+def _compared_words(text: str) -> set[str]:
+    return {word for part in text.casefold().split() if len(word := part.strip(".,:;()\"'")) >= _SHORT}

@@ -33,12 +33,7 @@ _Types = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of a table.
-
-    Attributes:
-        right_ends: of its amounts, as shares of the table's width.
-        counts: contents of its entities that state counts.
-    """
+    """Amounts of a row, their right ends as shares of the table's width, and the contents that state counts."""
 
     amounts: Sequence[Entity]
     right_ends: Sequence[float]
@@ -63,7 +58,6 @@ def with_columns(
 
 
 def _rows(page: Page, entities: Sequence[Entity], kind: RecordType, types: Sequence[str]) -> Iterator[_Row]:
-    """The rows of a page with two or more amounts."""
     own = [entity for entity in entities if entity.type in kind.fields and entity.words]
     if not own:
         return

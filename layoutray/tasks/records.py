@@ -132,12 +132,7 @@ def _by_record_type(
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """How the records of a document stand.
-
-    Attributes:
-        key: type of the entity with which a record begins; empty without entities.
-        leading: types that stand above the key.
-    """
+    """How the records of a document stand: the type with which each begins, empty without any, and those above it."""
 
     key: str
     leading: frozenset[str]
@@ -195,7 +190,6 @@ def _parts(row: _Row, key: str) -> Iterator[_Row]:
 
 
 def _joined(record: Record, rest: Iterable[Placed[Entity]], kind: RecordType) -> Record:
-    """A record that a further page ends."""
     order = {name: number for number, name in enumerate(kind.fields)}
     fields = sorted([*record.fields, *(one.item for one in rest)], key=lambda entity: order[entity.type])
     return replace(record, fields=tuple(fields), confidence=min(entity.confidence for entity in fields))

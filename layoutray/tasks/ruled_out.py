@@ -37,11 +37,7 @@ def kinds(targets: Int[Tensor, " *places"], count: int) -> Bool[Tensor, "*places
 def cross_entropy(
     logits: Float[Tensor, "words labels"], targets: Int[Tensor, " words"], parts: int
 ) -> Float[Tensor, ""]:
-    """The sum of the losses.
-
-    Args:
-        parts: number of labels of each type.
-    """
+    """The sum of the losses. `parts`: number of labels of each type."""
     known = functional.cross_entropy(logits, targets.clamp(min=IGNORED), ignore_index=IGNORED, reduction="sum")
     some = targets < IGNORED
     if not some.any():

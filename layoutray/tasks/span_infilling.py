@@ -65,11 +65,7 @@ def _padded(rows: Sequence[Tensor], fill: float) -> Tensor:
 
 @dataclass(frozen=True)
 class SpanInfilling(TextGeneration):
-    """See the module's docstring.
-
-    Attributes:
-        mask_share: share of the non-special tokens to remove.
-    """
+    """See the module's docstring. `mask_share`: share of the non-special tokens to remove."""
 
     name: str = "span_infilling"
     mask_share: float = 0.15

@@ -52,11 +52,7 @@ class TextGenerationHead(nn.Module):
 
 @dataclass(frozen=True)
 class TextGeneration(WordPrediction):
-    """The part of a text generating task that does not depend on the text.
-
-    Attributes:
-        writing: how texts are generated.
-    """
+    """The part of a text generating task that does not depend on the text. `writing`: how texts are generated."""
 
     name: str
     writing: GenerationSettings = field(default_factory=GenerationSettings)

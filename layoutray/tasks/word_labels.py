@@ -39,11 +39,7 @@ class WordLabelling(ABC):
     """Of the labels that each type has."""
 
     def true_labels(self, page: Page) -> list[str | None]:
-        """The true label of each word of a page; None for a word without a label.
-
-        Raises:
-            DocumentError: (bad_annotation) when the page's tags do not fit the task.
-        """
+        """The true label of each word of a page, or None. Raises DocumentError (bad_annotation) for other tags."""
         return [word.tag for word in page.words]
 
     def decode(self, scores: NDArray[np.float32], labels: Sequence[str]) -> NDArray[np.intp]:
@@ -186,11 +182,7 @@ def _names(indices: NDArray[np.integer], labels: Sequence[str]) -> list[str]:
 
 
 class TokenClassificationHead(nn.Module):
-    """Dropout and one linear layer.
-
-    Args:
-        parts: number of labels of each type.
-    """
+    """Dropout and one linear layer. `parts`: number of labels of each type."""
 
     def __init__(self, width: int, num_labels: int, dropout: float, parts: int = 1) -> None:
         super().__init__()

@@ -12,11 +12,7 @@ from layoutray.tensors import Batch
 
 
 class WordPrediction:
-    """The part of such a task that does not depend on what is predicted.
-
-    Attributes:
-        predicted: the metric that counts the predictions.
-    """
+    """The part of such a task that does not depend on what is predicted, which the metric `predicted` counts."""
 
     predicted: ClassVar[str]
     of_documents: ClassVar[bool] = False

@@ -19,7 +19,7 @@ from layoutray import start
 from layoutray.checkpoint import Fetch
 from layoutray.errors import InputError, TrackingError
 from layoutray.store import sources
-from layoutray.store.local_copies import local_copy
+from layoutray.store.node_cache import local_copy
 from layoutray.tracking import client, stores
 from layoutray.tracking.stores import absolute, without_password
 
@@ -95,7 +95,7 @@ def fetch(resolved: str, uri: str) -> str:
     """A folder or s3:// address at which this process can read the checkpoint that `resolve` has returned.
 
     A registered model is read where MLflow stores it, if that is an s3:// address or a folder that exists here.
-    Otherwise its files are downloaded once into a cache of this machine, see `store.local_copies`.
+    Otherwise its files are downloaded once into a cache of this machine, see `store.node_cache`.
 
     Raises:
         InputError: if the registry does not have the model, or its files cannot be read.

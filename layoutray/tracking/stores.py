@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from layoutray.errors import TrackingError
-from layoutray.store import local_copies
+from layoutray.store import node_cache
 
 _SQLITE = "sqlite:///"
 _HEADER = b"SQLite format 3\0"
@@ -82,7 +82,7 @@ def artifacts(uri: str) -> str | None:
 
 def locked(uri: str) -> AbstractContextManager[None]:
     """Lock a SQLite file: two processes that create its tables at once break it, and MLflow takes no lock."""
-    return local_copies.locked(_file(uri).parent) if uri.startswith(_SQLITE) else nullcontext()
+    return node_cache.locked(_file(uri).parent) if uri.startswith(_SQLITE) else nullcontext()
 
 
 def without_password(uri: str) -> str:

@@ -13,7 +13,7 @@ from layoutray.cluster.placement import Replicas
 from layoutray.cluster.predict import Prediction, predict
 from layoutray.cluster.progress import Progress
 from layoutray.document import Box, Page
-from layoutray.document.form_field import FormField
+from layoutray.document.page import FormField
 from layoutray.errors import DocumentError, InputError, Reason
 from layoutray.inference.extractor import Extractor
 from layoutray.prepare import answer_plan

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from rapidfuzz.distance import Levenshtein
 
-from layoutray.document.character_noise import noisy
+from layoutray.evaluation.measurement import noisy
 from tests.jobs import page
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from layoutray.document import Field
-from layoutray.document.contradictions import contradictory
 from layoutray.document.field_type import FieldType
+from layoutray.document.normal_form import contradictory
 
 AMOUNT = {"total": FieldType(type="amount")}
 

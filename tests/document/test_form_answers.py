@@ -8,7 +8,7 @@ from layoutray.document import Box, Page, Provenance, Word
 from layoutray.document.answers import Entity, Region
 from layoutray.document.field_type import FieldType
 from layoutray.document.form_answers import form_entities, left_to_model, values_as_drawn
-from layoutray.document.form_field import FormField
+from layoutray.document.page import FormField
 from layoutray.tasks.field_answers import field_answers
 
 SCHEMA = {

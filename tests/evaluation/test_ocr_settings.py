@@ -28,7 +28,7 @@ FAST = Recognition(profile="fast", text_layer="never")
 
 def known_page(truth: str) -> KnownPage:
     return KnownPage(
-        encoded(picture(WORDS), "PNG"), 1, tuple(Word(text=text, box=Box(0, 0, 1, 1)) for text in truth.split())
+        encoded(picture(WORDS), "PNG"), tuple(Word(text=text, box=Box(0, 0, 1, 1)) for text in truth.split())
     )
 
 
@@ -51,8 +51,8 @@ def test_boxes_of_words_that_were_read_right_are_compared() -> None:
     data = encoded(picture(WORDS), "PNG")
     first, *_ = words = recognise_page(data, 1, FAST).words
     half = replace(first, box=replace(first.box, x1=(first.box.x0 + first.box.x1) / 2))
-    (same,) = score_settings("page", [KnownPage(data, 1, words)], {"default": FAST})
-    (other,) = score_settings("page", [KnownPage(data, 1, (half, replace(half, text="unread")))], {"default": FAST})
+    (same,) = score_settings("page", [KnownPage(data, words)], {"default": FAST})
+    (other,) = score_settings("page", [KnownPage(data, (half, replace(half, text="unread")))], {"default": FAST})
     assert (same.box_iou, other.box_iou) == (pytest.approx(1), pytest.approx(0.5))
 
 

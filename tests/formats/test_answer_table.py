@@ -5,13 +5,13 @@ import io
 import shutil
 from pathlib import Path
 
-from layoutray.formats import answer_table
+from layoutray.formats import spreadsheet
 from layoutray.store.answer_set import AnswerSet
 from tests.review.answer_folders import write_answers
 
 
 def rows(answers: AnswerSet) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(answer_table.table(answers).decode())))
+    return list(csv.DictReader(io.StringIO(spreadsheet.answer_table(answers).decode())))
 
 
 def test_fields_and_else_entities_are_rows(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from layoutray.document import Box
 from layoutray.document.form_answers import is_drawn
-from layoutray.document.form_field import FormField
+from layoutray.document.page import FormField
 from layoutray.ocr import pdf
 from layoutray.ocr.page import RecognisedPage, recognise_page
 from layoutray.ocr.render import render_page

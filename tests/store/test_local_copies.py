@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from layoutray.store import node_cache
-from layoutray.store.local_copies import local_copy
+from layoutray.store.node_cache import local_copy
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from layoutray.synthetic.layouts import LAYOUTS, draw
 from layoutray.synthetic.sheet import AMOUNTS, Column, amount
 from layoutray.synthetic.wordings import LANGUAGES, data
 
-NAMES = [layout.__name__ for layout, _ in LAYOUTS]
+NAMES = ["receipt", "invoice", "form", "letter", "statement", "order", "delivery"]
 Drawn = Mapping[str, Sequence[tuple[Canvas, int]]]
 
 
@@ -27,8 +27,8 @@ Drawn = Mapping[str, Sequence[tuple[Canvas, int]]]
 def drawn() -> Drawn:
     """Pages of each kind with the used heights, every second page with entities of line items."""
     return {
-        layout.__name__: [draw(Random(seed), layout, itemised=seed % 2 == 0) for seed in range(14)]
-        for layout, _ in LAYOUTS
+        name: [draw(Random(seed), layout, itemised=seed % 2 == 0) for seed in range(14)]
+        for name, (layout, _) in zip(NAMES, LAYOUTS, strict=True)
     }
 
 

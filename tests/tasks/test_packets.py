@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from layoutray.document import Box, Page, Word
-from layoutray.document.page_pairs import evidence
-from layoutray.tasks.packets import SplitPacket, best_documents, split
+from layoutray.tasks.packets import SplitPacket, best_documents, evidence, split
 from tests.jobs import page
 
 SURE = 0.96

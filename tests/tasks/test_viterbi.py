@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from layoutray.document.tags import spans, to_bioes
 from layoutray.errors import InputError
-from layoutray.tasks.viterbi import decode
+from layoutray.tasks.entities_bioes import best_legal
 
 LABELS = ("O", "B-a", "I-a", "E-a", "S-a", "B-b", "I-b", "E-b", "S-b")
 
@@ -23,7 +23,7 @@ def is_legal(tags: tuple[str, ...]) -> bool:
 @given(st.integers(0, 4), st.permutations(LABELS), st.integers(0, 2**32 - 1))
 def test_no_legal_sequence_is_better(length: int, labels: list[str], seed: int) -> None:
     scores = np.random.default_rng(seed).normal(size=(length, 9))
-    path, score = decode(scores, labels)
+    path, score = best_legal(scores, labels)
     totals = {
         chosen: scores[range(length), chosen].sum()
         for chosen in product(range(9), repeat=length)
@@ -36,20 +36,20 @@ def test_no_legal_sequence_is_better(length: int, labels: list[str], seed: int) 
 
 @given(st.integers(1, 30), st.integers(0, 2**32 - 1))
 def test_long_sequences_are_legal_too(length: int, seed: int) -> None:
-    path, _ = decode(np.random.default_rng(seed).normal(size=(length, 9)).astype(np.float32), LABELS)
+    path, _ = best_legal(np.random.default_rng(seed).normal(size=(length, 9)).astype(np.float32), LABELS)
     assert is_legal(tuple(LABELS[number] for number in path))
 
 
 def test_a_constant_per_word_changes_nothing() -> None:
     scores = np.random.default_rng(0).normal(size=(50, 9))
-    assert (decode(scores, LABELS)[0] == decode(scores + np.arange(50)[:, None], LABELS)[0]).all()
+    assert (best_legal(scores, LABELS)[0] == best_legal(scores + np.arange(50)[:, None], LABELS)[0]).all()
 
 
 def test_twenty_thousand_words_take_seconds_at_most() -> None:
     labels = ["O", *(f"{prefix}-{kind}" for kind in range(30) for prefix in "BIES")]
     scores = np.random.default_rng(0).normal(size=(20_000, len(labels))).astype(np.float32)
     start = time.process_time()
-    decode(scores, labels)
+    best_legal(scores, labels)
     assert time.process_time() - start < 10
 
 
@@ -68,4 +68,4 @@ def test_twenty_thousand_words_take_seconds_at_most() -> None:
 )
 def test_what_cannot_be_decoded_is_refused(scores: np.ndarray, labels: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        decode(scores, labels)
+        best_legal(scores, labels)

@@ -21,17 +21,13 @@ _DIGITS = 1 / 3
 
 def corrected(words: Sequence[LineWord], reading: Reading, lexicon: Lexicon) -> list[LineWord]:
     """The words of a line, with pieces of words of the lexicon joined, and uncertain words replaced by similar ones."""
-    return [_replaced(word, reading, lexicon) for word in _joined(words, reading, lexicon)]
-
-
-def _joined(words: Sequence[LineWord], reading: Reading, lexicon: Lexicon) -> list[LineWord]:
     joined: list[LineWord] = []
     for word in words:
         if joined and (whole := _whole(joined[-1], word, reading, lexicon)):
             joined[-1] = whole
         else:
             joined.append(word)
-    return joined
+    return [_replaced(word, reading, lexicon) for word in joined]
 
 
 def _whole(left: LineWord, right: LineWord, reading: Reading, lexicon: Lexicon) -> LineWord | None:

@@ -101,7 +101,6 @@ class Reading:
         return slice(start, len(self.scores) if last else self.characters[characters.stop].start)
 
     def can_spell(self, text: str) -> bool:
-        """Whether all characters of `text` are in the alphabet."""
         return all(character in self.classes for character in text)
 
     def log_probability(self, text: str, steps: slice) -> float:
@@ -146,11 +145,7 @@ class Decoder:
         self._classes = {text: number for number, text in enumerate(self._texts)}
 
     def decode(self, probabilities: NDArray[np.float32]) -> Reading:
-        """What one line says.
-
-        Args:
-            probabilities: (time steps, classes) over the width of the line.
-        """
+        """What one line says, by probabilities (time steps, classes) over its width."""
         scores = probabilities[:, self._allowed]
         best = scores.argmax(axis=1)
         confidence = scores.max(axis=1) / np.maximum(scores.sum(axis=1), np.finfo(np.float32).tiny)

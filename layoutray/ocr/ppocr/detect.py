@@ -28,11 +28,7 @@ _UNCLIP = 1.6
 
 
 class Detector:
-    """The network, loaded.
-
-    Args:
-        size: `tiny` or `small`.
-    """
+    """The network of a size, `tiny` or `small`, loaded."""
 
     def __init__(self, size: str) -> None:
         self._session = models.session(models.DETECTION[size])

@@ -45,14 +45,13 @@ class _Doubt:
 
 def resolved(words: Sequence[LineWord], reading: Reading) -> list[LineWord]:
     """The words of a line, with characters replaced by others that look alike and fit their neighbours better."""
-    return [_resolved(word, reading) for word in words]
-
-
-def _resolved(word: LineWord, reading: Reading) -> LineWord:
-    for doubts in (_rates, _dollars, _abbreviations, _numbers, _words, _capitals):
-        for doubt in doubts(word.text):
-            word = replace(word, text=_likeliest(word, doubt, reading))
-    return word
+    found: list[LineWord] = []
+    for word in words:
+        found.append(word)
+        for doubts in (_rates, _dollars, _abbreviations, _numbers, _words, _capitals):
+            for doubt in doubts(found[-1].text):
+                found[-1] = replace(found[-1], text=_likeliest(found[-1], doubt, reading))
+    return found
 
 
 def _likeliest(word: LineWord, doubt: _Doubt, reading: Reading) -> str:

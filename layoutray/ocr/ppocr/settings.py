@@ -46,19 +46,7 @@ LATIN = frozenset(_ASCII + _SYMBOLS + " ").union(*map(str.lower, LETTERS.values(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RapidocrSettings:
-    """Settings of PP-OCR.
-
-    Attributes:
-        language: ISO 639-3 codes joined by `+`, whose letters can occur; `all` for every character of the model; `auto`
-            for a code that `ingest` decides from the first pages (see `layoutray.prepare.language`).
-        detection: size of the network that finds lines.
-        short_side: least pixels of a page's shorter side when lines are searched.
-        certain: a line that the tiny network reads with less certainty, 0..1, is read by the small one.
-        sure: a line that the small network reads with a lower mean confidence, 0..1, is read again from other pictures
-            of it.
-        lexicon: file or s3:// address of a lexicon (see `layoutray.ocr.lexicon`); empty for none.
-        lexicon_hash: hash of the lexicon's content; found if not given.
-    """
+    """Settings of PP-OCR. docs/recipes.md explains them."""
 
     language: str = "eng"
     detection: Literal["tiny", "small"] = "small"

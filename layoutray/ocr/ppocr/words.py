@@ -41,11 +41,7 @@ class LineWord:
 
 
 def words_of(reading: Reading, line: NDArray[np.uint8]) -> list[LineWord]:
-    """The words of a line from left to right.
-
-    Args:
-        line: the grey picture (height, width) that was read.
-    """
+    """The words of a line from left to right. `line`: the grey picture (height, width) that was read."""
     characters = reading.characters
     if not characters:
         return []

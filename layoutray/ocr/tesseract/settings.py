@@ -11,14 +11,9 @@ from layoutray.ocr.settings import AUTO
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preprocessing:
-    """Steps before Tesseract reads a page, in the order of the fields. Boxes are mapped back to the original page.
+    """Steps before Tesseract reads a page, in the order of the fields. docs/recipes.md explains them.
 
-    Attributes:
-        width: rescale to this width in pixels, keeping the aspect ratio; 0 keeps the size.
-        grayscale: convert to grey before the other steps; if off, after them (Tesseract always reads grey).
-        clahe: clip limit of contrast-limited adaptive histogram equalisation (8 x 8 tiles); 0: off.
-        dilate, erode: side of the square structuring element in pixels; 0: off. Dilation thins dark ink.
-        deskew: correct a skew of 0.5 to 5 degrees.
+    Boxes are mapped back to the original page.
     """
 
     width: int = 1600
@@ -31,12 +26,7 @@ class Preprocessing:
 
 @dataclass(frozen=True, slots=True)
 class TesseractSettings:
-    """Settings of Tesseract.
-
-    Attributes:
-        language: Tesseract language codes, joined by `+`.
-        psm: page segmentation mode (3: automatic, 4: one column, 6: one block).
-    """
+    """Settings of Tesseract. docs/recipes.md explains them."""
 
     language: str = "eng"
     psm: int = 6

@@ -21,6 +21,7 @@ from layoutray.readers.annotation import (
     member,
     nothing_found,
     numbers,
+    objects,
     page_size,
 )
 from layoutray.readers.datasets.exported import ORIGIN, add_words, one_page
@@ -44,7 +45,7 @@ class _Coco:
     def read(self, reference: DocumentRef) -> Truth:
         image = json_object(sources.read_bytes(reference.annotation), reference.source)
         where = reference.source
-        origin, words = member(image, ORIGIN, dict, where), _objects(image, "words", where)
+        origin, words = member(image, ORIGIN, dict, where), [word for _, word in objects(image, "words", where)]
         texts = [member(word, "text", str, where) for word in words]
         boxes = [numbers(word.get("box"), where) for word in words]
         collected = PageWords(page_size(origin, where))
@@ -55,15 +56,15 @@ class _Coco:
 
 def _documents(uri: str) -> Iterator[DocumentRef]:
     content = json_object(sources.read_bytes(uri), uri)
-    images = _objects(content, "images", uri)
+    images = [image for _, image in objects(content, "images", uri)]
     if not all(ORIGIN in image for image in images):
         raise InputError(
             f"{uri} has images without `{ORIGIN}`, so without words; "
             "give a folder that `layoutray export dataset --format coco` has written"
         )
-    kinds = {kind.get("id"): member(kind, "name", str, uri) for kind in _objects(content, "categories", uri)}
+    kinds = {kind.get("id"): member(kind, "name", str, uri) for _, kind in objects(content, "categories", uri)}
     entities: dict[Any, list[tuple[str, list[int]]]] = defaultdict(list)
-    for entry in _objects(content, "annotations", uri):
+    for _, entry in objects(content, "annotations", uri):
         if (kind := kinds.get(entry.get("category_id"))) is None:
             raise malformed(uri, f"an annotation has category_id {entry.get('category_id')!r}, which is no category")
         entities[entry.get("image_id")].append((kind, member(entry, "words", list, uri)))
@@ -76,13 +77,6 @@ def _documents(uri: str) -> Iterator[DocumentRef]:
             annotation=json_uri(image | {"entities": entities[image.get("id")]}),
             split=file_name(uri).stem,
         )
-
-
-def _objects(content: dict[str, Any], key: str, uri: str) -> list[dict[str, Any]]:
-    values = member(content, key, list, uri)
-    if not all(isinstance(value, dict) for value in values):
-        raise malformed(uri, f"`{key}` must be a list of objects")
-    return values
 
 
 def _tags(entities: list[tuple[str, list[int]]], count: int, where: str) -> list[str]:

@@ -11,16 +11,15 @@ The words come from `layoutray.ocr`: from a page's text layer if it is usable, e
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from layoutray.document import SUMMARY, Field, Page, Word
+from layoutray.document import SUMMARY, Field, Word
 from layoutray.errors import DocumentError, Reason
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
 from layoutray.readers import DocumentRef, Truth
-from layoutray.readers.annotation import file_name, nothing_found
+from layoutray.readers.annotation import file_name, require_any
 from layoutray.store import sources
 
 _MIN_WORDS, _MAX_WORDS = 20, 600
@@ -56,13 +55,12 @@ class _Abstracts:
         return _Abstracts(recognition)
 
     def discover(self, root: str) -> Iterator[DocumentRef]:
-        found = False
-        for uri in sources.list_files(root):
-            if file_name(uri).suffix.lower() == ".pdf":
-                found = True
-                yield DocumentRef(key=uri, source=uri, image=uri, annotation="", split="")
-        if not found:
-            raise nothing_found(root, "NAME.pdf")
+        references = (
+            DocumentRef(key=uri, source=uri, image=uri, annotation="", split="")
+            for uri in sources.list_files(root)
+            if file_name(uri).suffix.lower() == ".pdf"
+        )
+        return require_any(references, root, "NAME.pdf")
 
     def read(self, reference: DocumentRef) -> Truth:
         """The paper from the introduction on, with its abstract as summary.
@@ -71,7 +69,10 @@ class _Abstracts:
             DocumentError: not_annotated when no abstract before an introduction is found; also as recognition raises.
         """
         data = sources.read_bytes(reference.source)
-        recognised = list(_pages(data, reference, self.recognition))
+        doc_id, given = sources.content_id(data), (reference.source, reference.image, reference.split)
+        with IsolatedRecogniser(self.recognition) as recogniser:
+            numbers = range(1, recogniser.count_pages(data) + 1)
+            recognised = [recogniser.recognise(data, number).of_document(doc_id, *given) for number in numbers]
         lines = [
             _Line(number, tuple(words))
             for number, page in enumerate(recognised)
@@ -79,30 +80,12 @@ class _Abstracts:
         ]
         abstract, article = _split_paper(lines, reference.source)
         pages = tuple(
-            replace(page, words=words)
+            replace(page, words=words, form_fields=())
             for number, page in enumerate(recognised)
-            if (words := _words_on(number, article))
+            if (words := tuple(word for line in article if line.page == number for word in line.words))
         )
-        document = reference.document(sources.content_id(data), len(pages), [Field(SUMMARY, abstract)])
+        document = reference.document(doc_id, len(pages), [Field(SUMMARY, abstract)])
         return Truth(document=document, pages=pages)
-
-
-def _pages(data: bytes, reference: DocumentRef, recognition: Recognition) -> Iterator[Page]:
-    doc_id = sources.content_id(data)
-    with closing(IsolatedRecogniser(recognition)) as recogniser:
-        for number in range(1, recogniser.count_pages(data) + 1):
-            page = recogniser.recognise(data, number)
-            yield Page(
-                doc_id=doc_id,
-                number=number,
-                width=page.width,
-                height=page.height,
-                words=page.words,
-                source=reference.source,
-                image=reference.image,
-                split=reference.split,
-                provenance=page.provenance,
-            )
 
 
 def _split_paper(lines: Sequence[_Line], source: str) -> tuple[str, Sequence[_Line]]:
@@ -124,10 +107,6 @@ def _split_paper(lines: Sequence[_Line], source: str) -> tuple[str, Sequence[_Li
             source, f"{count} words between the headings; an abstract has {_MIN_WORDS} to {_MAX_WORDS} words"
         )
     return abstract, lines[start + 1 :]
-
-
-def _words_on(page: int, lines: Sequence[_Line]) -> tuple[Word, ...]:
-    return tuple(word for line in lines if line.page == page for word in line.words)
 
 
 def _no_abstract(source: str, reason: str) -> DocumentError:

@@ -1,15 +1,7 @@
 """Files of one's own, with the wanted values in one table: `values.csv` or `values.jsonl` in the folder of the files.
 
-`values.csv` begins with the heading `file,field,value`; each further row has the name of a file in the folder, a field,
-and a value of it. A field with several values has several rows. Commas, semicolons or tabs separate the columns. A
-fourth column, `row`, numbers the records of the file from 1, from the top of the first page on: values with one number
-are one record, such as a line@reference. It is empty for values of the whole file.
-
-Each line of `values.jsonl` is an object with `file` and the fields; a value is a text, a number, or a list of them. A
-list of objects is a list of records, whose members are the fields.
-
-A table with the heading `file,pages,kind` says which documents the files hold: each row has the pages of one (`4` or
-`4-6`; empty for the whole file) and its kind. They become values of the field `part`, such as `4-6 invoice`.
+docs/fields.md explains the table. docs/packets.md explains the one with the heading `file,pages,kind`, whose rows
+become values of the field `part`, such as `4-6 invoice`.
 
 Only files that the table names are read. Values have no positions. Every mistake is named with its line.
 """

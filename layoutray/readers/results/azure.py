@@ -106,7 +106,6 @@ def _word(word: dict[str, Any], key: str, line: int | None, block: int | None, w
 
 
 def _spans(owner: dict[str, Any], key: str, where: str) -> TextSpans:
-    """The spans of the elements of `owner[key]`, each with its index."""
     return TextSpans(
         (_span(span, where), at)
         for at, element in enumerate(objects(owner, key, where))

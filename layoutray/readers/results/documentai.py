@@ -17,14 +17,13 @@ import base64
 import binascii
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from layoutray.errors import DocumentError
 from layoutray.readers.annotation import PageSize, bounds, json_object, malformed, member
 from layoutray.readers.results.recognised import ResultPage, ResultReader, ResultWord, attempted, attempted_page
 from layoutray.readers.results.result_json import (
@@ -43,7 +42,7 @@ _NUMBERS = {5: "<f4", 6: "<f8"}
 """Little-endian formats of the element types of OpenCV that a matrix has: CV_32F and CV_64F."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Token:
     """A token.
 
@@ -51,16 +50,13 @@ class _Token:
         span: in the text of the document.
         text: without white space.
         ends_word: whether white space or a detected break follows it.
-        corners: x1, y1, … in pixels of the upright page.
-        fault: why its word cannot be used; None if it can.
+        layout: its place and confidence, as the result states them.
     """
 
     span: Span
     text: str
     ends_word: bool
-    corners: Sequence[float] = ()
-    confidence: float | None = None
-    fault: DocumentError | None = None
+    layout: dict[str, Any]
 
 
 def _pages(data: bytes, where: str) -> Sequence[ResultPage]:
@@ -87,20 +83,23 @@ def _page(page: dict[str, Any], text: str, version: str, where: str) -> ResultPa
     # The page that Document AI has read, in pixels.
     upright = PageSize(*(number(owner.get(key), key, where) for key in ("width", "height")))
     size, to_sent = _sent_page(page, upright, where)
-    tokens = [_token(token, text, upright, where) for token in objects(page, "tokens", where)]
+    tokens = [_token(token, text, where) for token in objects(page, "tokens", where)]
     lines, blocks = (_spans(page, key, text, where) for key in ("lines", "blocks"))
     covered = _anchor(object_or_empty(page, "layout", where), text, where)
     if not tokens and any(text[start:end].strip() for start, end in covered):
         raise malformed(where, f"has text, but no tokens, which {_ASK}")
 
     def word(run: list[_Token]) -> ResultWord:
-        if fault := next((token.fault for token in run if token.fault), None):
-            raise fault
-        corners = [side for token in run for side in token.corners]
+        corners, confidences = list[float](), list[float]()
+        for token in run:  # a wrong one costs the whole word, not a part of it
+            place = f"{where} ({token.text!r:.40})"
+            corners += _corners(member(token.layout, "boundingPoly", dict, place), upright, place)
+            if "confidence" in token.layout:
+                confidences.append(number(token.layout["confidence"], "confidence", place))
         return ResultWord(
             text="".join(token.text for token in run),
             sides=bounds(_moved(corners, to_sent), where),
-            confidence=min((token.confidence for token in run if token.confidence is not None), default=None),
+            confidence=min(confidences, default=None),
             line=lines.at(run[0].span[0]),
             block=blocks.at(run[0].span[0]),
         )
@@ -117,7 +116,6 @@ def _page(page: dict[str, Any], text: str, version: str, where: str) -> ResultPa
 
 
 def _runs(tokens: Sequence[_Token], lines: TextSpans) -> Iterator[list[_Token]]:
-    """The tokens of each word."""
     run: list[_Token] = []
     for token in tokens:
         if run:
@@ -134,25 +132,13 @@ def _runs(tokens: Sequence[_Token], lines: TextSpans) -> Iterator[list[_Token]]:
         yield run
 
 
-def _token(token: dict[str, Any], text: str, upright: PageSize, where: str) -> _Token:
+def _token(token: dict[str, Any], text: str, where: str) -> _Token:
     layout = member(token, "layout", dict, where)
     spans = _anchor(layout, text, where)
     written = "".join(text[start:end] for start, end in spans)
-    place = f"{where} ({written!r:.40})"
     kind = object_or_empty(token, "detectedBreak", where).get("type") or "TYPE_UNSPECIFIED"
-    read = _Token(
-        span=(spans[0][0], spans[-1][1]) if spans else (0, 0),
-        text=written.strip(),
-        ends_word=written != written.rstrip() or kind != "TYPE_UNSPECIFIED",
-    )
-    try:
-        return replace(
-            read,
-            corners=_corners(member(layout, "boundingPoly", dict, place), upright, place),
-            confidence=number(layout["confidence"], "confidence", place) if "confidence" in layout else None,
-        )
-    except DocumentError as error:  # costs the whole word, not a part of it
-        return replace(read, fault=error)
+    span = (spans[0][0], spans[-1][1]) if spans else (0, 0)
+    return _Token(span, written.strip(), written != written.rstrip() or kind != "TYPE_UNSPECIFIED", layout)
 
 
 def _corners(polygon: dict[str, Any], upright: PageSize, where: str) -> list[float]:
@@ -165,7 +151,6 @@ def _corners(polygon: dict[str, Any], upright: PageSize, where: str) -> list[flo
 
 
 def _spans(page: dict[str, Any], key: str, text: str, where: str) -> TextSpans:
-    """The spans of the elements of `page[key]`, each with its index."""
     return TextSpans(
         (span, at)
         for at, element in enumerate(objects(page, key, where))
@@ -213,7 +198,6 @@ def _sent_page(page: dict[str, Any], upright: PageSize, where: str) -> tuple[Pag
 
 
 def _moved(points: Sequence[float], matrix: Float[np.ndarray, "3 3"]) -> list[float]:
-    """The points x1, y1, … moved by `matrix`."""
     flat = np.asarray(points, float).reshape(-1, 2)
     moved = np.column_stack([flat, np.ones(len(flat))]) @ matrix.T
     return (moved[:, :2] / moved[:, 2:]).ravel().tolist()

@@ -173,7 +173,6 @@ class _Result:
         )
 
     def _words(self) -> list[ResultWord | DocumentError]:
-        """The words of the latest page."""
         return self._pages[-1][1] if self._pages else []
 
     def _innermost(self, kinds: Iterable[str]) -> _Element | None:

@@ -217,7 +217,9 @@ def _place(
         with words.dropping():
             if isinstance(word, DocumentError):
                 raise word
-            text = _as_printed(word.text)
+            text = word.text.strip()
+            if text.endswith(_SOFT_HYPHEN):  # programs write it where the page shows a hyphen
+                text = text[:-1] + "-"
             if not text or word.sides is None:
                 words.dropped += 1
                 continue
@@ -236,12 +238,6 @@ def _place(
         words="annotation", reason=f"a recognition result of {program}", engine=result.engine, version=result.version
     )
     return words.page(doc_id, reference, number, whole, origin), words
-
-
-def _as_printed(text: str) -> str:
-    """`text` with the hyphen that the page shows at its end, where programs write a soft one."""
-    text = text.strip()
-    return text[:-1] + "-" if text.endswith(_SOFT_HYPHEN) else text
 
 
 def _boxes(result: ResultPage) -> list[Sequence[float]]:
@@ -306,7 +302,6 @@ def _numbers(results: Sequence[ResultPage], num_scanned: int, reference: Documen
 
 
 def _page_frames(scan: bytes, uri: str) -> list[PictureFrame]:
-    """The picture of each page of a picture or PDF file."""
     if file_name(uri).suffix.lower() != ".pdf":
         return picture_frames(scan, uri)
     settings = Recognition()

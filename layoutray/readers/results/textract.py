@@ -122,7 +122,6 @@ def _lines(page: _Block, by_id: Mapping[str, _Block], where: str) -> Iterator[tu
 
 
 def _children(block: _Block, by_id: Mapping[str, _Block], where: str) -> list[_Block]:
-    """The blocks that `block` contains, in order."""
     place = f"{where}, block {block['Id']}"
     relations = [each for each in objects(block, "Relationships", place) if each.get("Type") == "CHILD"]
     ids = [str(name) for relation in relations for name in member(relation, "Ids", list, place)]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from layoutray.ocr.ppocr.order import rows_and_blocks
+from layoutray.ocr.ppocr.page import rows_and_blocks
 
 
 def quad(x0: float, y0: float, x1: float, y1: float) -> list[tuple[float, float]]:

@@ -56,7 +56,7 @@ def change(made: dict[str, Any], key: str, **values: Any) -> dict[str, Any]:
             "images without `layoutray`, so without words",
         ),
         ({"images": []}, "`categories` is missing"),
-        ({"images": [], "categories": [3], "annotations": []}, "`categories` must be a list of objects"),
+        ({"images": [], "categories": [3], "annotations": []}, "categories 0: is 3, expected an object"),
         (change(content(), "annotations", category_id=77), "category_id 77, which is no category"),
         (change(content(), "annotations", words=[0, 2]), "they must follow each other"),
         (change(content(), "annotations", words=[]), "they must follow each other"),

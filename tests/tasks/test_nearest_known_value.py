@@ -3,7 +3,7 @@
 import pytest
 
 from layoutray.document.field_type import FieldType
-from layoutray.document.known_values import KnownValue, nearest
+from layoutray.tasks.known_values import KnownValue, nearest
 
 VENDORS = FieldType(
     type="name", known_values=("Popular Book Co. (M) Sdn Bhd", "99 Speed Mart", "Restoran Wan Sheng", "ACME")
