@@ -20,6 +20,7 @@ from layoutray.serving.failures import within
 from layoutray.serving.limits import Admission, Limits
 from layoutray.serving.model import ModelDescription, ModelState
 from layoutray.serving.request_log import request_id
+from layoutray.serving.review_share import ReviewShare
 from layoutray.serving.telemetry import Telemetry
 
 _HEALTH_SECONDS = 5.0
@@ -43,6 +44,7 @@ class Routes:
     Args:
         access: who may use the routes, and the log of what they did.
         capacity: how many documents may be in flight, besides those that may wait.
+        review: draws documents of the default model for the review page; None without one.
     """
 
     def __init__(
@@ -52,12 +54,14 @@ class Routes:
         metrics: Telemetry,
         access: Access,
         capacity: Capacity,
+        review: ReviewShare | None = None,
     ) -> None:
         waiting = limits.max_queued_requests
         self.answerer = answerer
         self._limits = limits
         self.telemetry = metrics
         self._access = access
+        self._review = review
         self._files = Admission(lambda: capacity.readers + waiting)
         self._words = Admission(lambda: capacity.models * capacity.batch_size + waiting)
 
@@ -123,7 +127,11 @@ class Routes:
 
         404 if the model writes summaries; `GET /v1/models` shows the path of each model.
         """
-        return await _response(await self.extracted(request, fields=fields), words=words)
+        answered = await self.extracted(request, fields=fields)
+        response = await _response(answered, words=words)
+        if self._review and not fields:
+            response.background = self._review.task(answered, request.state.caller)
+        return response
 
     async def extract_with(
         self, request: Request, name: _Name, words: _Words = False, fields: FieldNames = ""
