@@ -1,6 +1,7 @@
 """The mode yes or no in a real browser: keys, the part of the page, corrections, and what becomes truth."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,23 @@ def test_the_last_answers_are_taken_back_one_by_one_also_a_corrected_no(browser:
         for left in (*counted[1:], third):  # the same questions again, none is left out
             page.keyboard.press("y")
             expect(note).to_have_text(left)
+    store.close()
+
+
+def test_the_page_says_that_another_person_has_the_last_value(browser: Browser, tmp_path: Path) -> None:
+    store = ReviewStore.open(str(tmp_path / "review.db"))
+    document = answered("asked-0")
+    store.add(replace(document, said=(replace(document.said[0], accepted=False),)))
+    with reviewing(store) as url, opened(browser, url) as first, opened(browser, url) as second:
+        first.goto("/#/questions")
+        expect(first.locator(".question .choices")).to_be_visible()
+        second.goto("/#/questions")
+        expect(second.locator("h1")).to_have_text("There is no question")
+        expect(second.get_by_text("others were asked about the values that are left")).to_be_visible()
+        first.keyboard.press("y")
+        expect(first.locator("#status")).to_have_text("Saved")
+        second.get_by_role("button", name="Try again").click()
+        expect(second.locator("h1")).to_have_text("No value is left to look at")
     store.close()
 
 
