@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from layoutray.review import truth
 from layoutray.review.store import ReviewStore
@@ -162,11 +162,22 @@ def test_after_the_end_of_a_session_questions_go_on_with_another_and_no_answer_i
 ) -> None:
     store = ReviewStore.open(str(tmp_path / "review.db"))
     number = store.add(answered("asked-0"))
+    requests: list[Route] = []
+
+    def hold_the_second(route: Route) -> None:
+        requests.append(route)
+        if len(requests) != 2:
+            route.continue_()
+
     with reviewing(store) as url, opened(browser, url) as page:
+        page.route(re.compile("/review/question"), hold_the_second)
         page.goto("/#/questions")
         expect(page.locator(".question .choices")).to_be_visible()
+        while len(requests) < 2:
+            page.wait_for_timeout(20)
         with store.database.transaction() as database:
             database.exec_driver_sql("DELETE FROM sessions")
+        requests[1].continue_()  # a question that was loaded ahead would be kept for the ended session
         while page.get_by_role("heading", name="No value is left to look at").count() == 0:
             page.keyboard.press("y")
             page.wait_for_timeout(100)
