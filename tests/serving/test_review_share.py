@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from fastapi.testclient import TestClient
 
@@ -21,6 +22,7 @@ from layoutray.serving.review_share import MOST_WAITING, ReviewShare
 from layoutray.serving.settings import ServeSettings
 from layoutray.serving.submission import UploadedFile
 from layoutray.serving.telemetry import Telemetry
+from tests.browser import listening
 from tests.cluster.running_endpoint import as_request, refused, rendered
 from tests.ocr.files import pdf, typed
 from tests.review.documents import drawn, page_of
@@ -70,15 +72,32 @@ def test_drawn_documents_are_shown_to_the_team_of_their_key_alone(endpoint: Serv
 
 
 @pytest.mark.ocr
-def test_an_answer_is_given_when_its_document_cannot_be_kept(endpoint: ServeSettings, tmp_path: Path) -> None:
+def test_an_answer_waits_for_no_file_and_is_given_when_its_document_cannot_be_kept(
+    endpoint: ServeSettings, tmp_path: Path
+) -> None:
     settings = _reviewing(endpoint, tmp_path / "review.db", keys="", review_share=1.0)
-    with application(settings) as app:
-        client = TestClient(app, base_url="http://127.0.0.1")
-        with sqlite3.connect(tmp_path / "review.db") as other:
-            other.execute("DROP TABLE pages")
+    with application(settings) as app, listening(app) as url, httpx.Client(base_url=url, timeout=60) as client:
+
+        def send(number: int) -> None:
+            sent = client.post("/v1/extract", files={"file": ("a.pdf", _FILES[number])})
+            assert sent.status_code == 200, sent.text
+
+        def until(outcome: str, count: int) -> None:
+            while f'{_COUNTED}{{outcome="{outcome}"}} {count}.0' not in client.get("/metrics").text:
+                pass
+
+        send(0)
+        until("stored", 1)
+        other = sqlite3.connect(tmp_path / "review.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        send(1)
+        send(2)
+        other.execute("ROLLBACK")
+        until("stored", 3)
+        other.execute("DROP TABLE pages")
         other.close()
-        assert client.post("/v1/extract", files={"file": ("a.pdf", _FILES[0])}).status_code == 200
-        assert f'{_COUNTED}{{outcome="failed"}} 1.0' in client.get("/metrics").text
+        send(3)
+        until("failed", 1)
 
 
 def _answers(count: int) -> list[DocumentAnswer]:
