@@ -49,11 +49,13 @@ class DocumentAnswer:
         document: as it was sent.
         response: without the words of its pages.
         pages: those that were read, with their words.
+        guesses: further possible values, which are not in the response; see `layoutray.document.answers.Found`.
     """
 
     document: UploadedFile | WordPages
     response: schema.Response
     pages: Sequence[Page]
+    guesses: Sequence[Entity] = ()
 
     def with_words(self) -> schema.Response:
         """The response with the words of its pages; a summary has none."""
@@ -113,7 +115,8 @@ def answered(
         sums=[schema.RecordSumResponse.model_validate(one, from_attributes=True) for one in sums],
         cut=cut,
     )
-    return DocumentAnswer(document, schema.ExtractResponse(document=found, **shared), pages)
+    guesses = [guess for outcome in outcomes for guess in outcome.guesses]
+    return DocumentAnswer(document, schema.ExtractResponse(document=found, **shared), pages, guesses)
 
 
 def observed(answered: DocumentAnswer, model: ModelDescription) -> Observed:

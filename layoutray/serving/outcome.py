@@ -12,12 +12,14 @@ class Outcome:
 
     Attributes:
         page: the page with its words; None when it could not be read, and for text generation.
+        guesses: see `Found`.
         problem: why the page failed; None when it did not.
         ocr, model, queue: seconds.
     """
 
     page: Page | None
     entities: tuple[Entity, ...] = ()
+    guesses: tuple[Entity, ...] = ()
     problem: Problem | None = None
     ocr: float = 0.0
     model: float = 0.0

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import logging
+from dataclasses import asdict
 
 from starlette.background import BackgroundTask
 
@@ -70,7 +71,7 @@ def for_review(answered: DocumentAnswer, file: UploadedFile) -> AnsweredDocument
     said = (
         packet_values(packet["documents"])
         if packet
-        else predicted_values(found["fields"], found["entities"], found["records"])
+        else predicted_values(found["fields"], found["entities"], found["records"], [*map(asdict, answered.guesses)])
     )
     return AnsweredDocument(
         doc_id=file.doc_id,

@@ -14,6 +14,7 @@ from tests.browser import opened
 from tests.review.documents import answered
 from tests.review.on_page import show
 from tests.review.test_page_queue import reviewing
+from tests.review.test_rivals import SAID
 
 pytestmark = pytest.mark.browser
 
@@ -66,6 +67,43 @@ def test_values_are_answered_one_by_one_and_a_no_opens_the_correction(browser: B
     ] == ["right"]
     history = [one.action for number in numbers for one in store.corrections(number)]
     assert sorted(history) == ["changed", "confirmed", "rejected", "rejected"]
+    store.close()
+
+
+def test_a_digit_chooses_another_value_and_x_says_that_there_is_none(browser: Browser, tmp_path: Path) -> None:
+    store = ReviewStore.open(str(tmp_path / "review.db"))
+    one = answered("chosen")
+    place = one.said[0]
+    said = [replace(value, rivals=(), polygons=place.polygons) for value in SAID]
+    rivals = tuple(replace(rival, polygons=place.polygons) for rival in SAID[0].rivals)
+    said[0] = replace(said[0], rivals=rivals)
+    number = store.add(replace(one, said=tuple(said)))
+    with reviewing(store) as url, opened(browser, url) as page:
+        show(page, number)
+        expect(page.locator("li.value")).to_have_count(1)
+        page.goto("/#/questions")
+        title = page.locator(".question h1")
+        expect(title).to_have_text("tax: 1.50?")
+        expect(page.locator(".question .note").last).to_contain_text("Not answered by the model")
+        page.keyboard.press("1")  # there is no rival
+        page.keyboard.press("x")
+        expect(title).to_have_text("total: 7.50?")
+        page.keyboard.press("u")
+        expect(title).to_have_text("tax: 1.50?")
+        page.keyboard.press("x")
+        expect(title).to_have_text("total: 7.50?")
+        expect(page.locator(".question .rivals svg polygon.marked")).to_have_count(4)
+        expect(page.locator(".question .rivals .text")).to_have_text(["6.00", "5.00", "4.00", "3.00"])
+        page.keyboard.press("2")
+        expect(title).to_have_text("No value is left to look at")
+        expect(page.locator("#status")).to_have_text("Saved")
+        page.goto(f"/#/document/{number}")
+        expect(page.locator("li.value .state")).to_contain_text(["corrected", "removed"])
+    review = store.review(number)
+    assert review
+    total, tax = review.values
+    assert (total.text, total.words, total.page, total.state) == ("5.00", (5,), 1, "confirmed")
+    assert (tax.text, tax.words, tax.page, tax.state) == ("", (), None, "removed")
     store.close()
 
 
