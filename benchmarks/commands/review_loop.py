@@ -5,8 +5,9 @@ as a person does, with keys and the mouse. The model that is trained on both is 
 endpoint answers the test documents before and after. A second script types all values of the reviewed documents over.
 
 With `--questions`, a script reviews the `--more` documents that `select` chooses, and another one answers questions yes
-or no over all training documents, in a third of the time. Both begin with the answers of the start. A model is trained
-from the start on each review, and measured on the test documents.
+or no over all other training documents, in a third of the time. Both begin with the answers of the model of the first
+documents, or of the start with `--first 0`. A model is trained from the start on the first documents and each review,
+and measured on the test documents.
 """
 
 import argparse
@@ -23,7 +24,7 @@ from benchmarks.measure.spread import Spread
 from benchmarks.options import RunsOptions, add_recipe, add_runs_options
 from benchmarks.training_runs import Runs
 from layoutray.cli.shared import terminal
-from layoutray.cli.shared.checked import positive
+from layoutray.cli.shared.checked import positive, whole
 from layoutray.cli.shared.options import parse
 from layoutray.errors import InputError
 from layoutray.metrics.bootstrap import Estimate, f1
@@ -105,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     add_recipe(parser, "fine-tuning")
     parser.add_argument("pages", type=Path, help="folder of documents with values and splits train, dev and test")
     parser.add_argument("--start", type=Path, required=True, help="checkpoint that every training starts from")
-    parser.add_argument("--first", type=positive, default=20, help="documents that the first model is trained on")
+    parser.add_argument("--first", type=whole, default=20, help="documents that the first model is trained on")
     parser.add_argument("--more", type=positive, default=30, help="documents that are reviewed")
     parser.add_argument("--questions", action="store_true", help="compare a full review with questions yes or no")
     add_runs_options(parser)

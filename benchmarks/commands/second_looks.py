@@ -140,7 +140,7 @@ def _needed(judged: Sequence[JudgedAnswer]) -> dict[str, list[int | None]]:
 
 
 def _first(judged: Sequence[JudgedAnswer], goal: Goal) -> float:
-    rows = [(number, "", one.answer.confidence, one.correct) for number, one in enumerate(judged)]
+    rows = [(str(number), "", one.answer.confidence, one.correct) for number, one in enumerate(judged)]
     for seen in range(20, len(rows) + 1, 10):
         if of_field("", rows[:seen], None, goal).lowered is not None:
             return seen

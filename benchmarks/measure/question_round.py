@@ -1,13 +1,16 @@
 """A full review of the documents that `select` chooses, and questions over all documents in a share of its time.
 
-Both begin with the answers of a start to all training documents, end with a training from it on what people said, and
-are scored on the test documents.
+Both begin with the answers of a model to the other training documents: the start, or one that was trained from it on
+the first documents. Both end with a training from the start on the first documents and what people said, and are scored
+on the test documents.
 """
 
 import csv
 import shutil
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
+from random import Random
 from typing import Any
 
 from benchmarks.measure.document_subset import write_data_set_of
@@ -24,7 +27,8 @@ WAYS = (FULL, QUESTIONS)
 class QuestionRound(ReviewRound):
     """The round of one seed, which the trainings have.
 
-    `LoopSettings.start` answers the fields, `first` is unused, and `more` is the number of documents to review in full.
+    `LoopSettings.first` may be 0: then the start answers the fields. `more` is the number of documents to review in
+    full.
     """
 
     share = 1 / 3
@@ -34,9 +38,12 @@ class QuestionRound(ReviewRound):
         """All steps. Returns the F1 of the fields on the test documents after each way."""
         self._folder.mkdir(exist_ok=True)
         settings = self._settings
+        self._once("parts", self._part)
+        if settings.first:
+            self._train("first", ["labelled"])
         self._once("chosen", self._choose)
         for documents in ("unlabelled", "chosen"):
-            words = [str(settings.start), str(self._path(documents)), "--out", str(self._path(f"{documents}-answers"))]
+            words = [str(self._model), str(self._path(documents)), "--out", str(self._path(f"{documents}-answers"))]
             self._once(f"predict-{documents}", partial(self._verb, "predict", words))
         self._once(FULL, lambda: self._review("chosen-answers", Reviewer, "chosen"))
         seconds = self.time(FULL).person * self.share
@@ -55,14 +62,27 @@ class QuestionRound(ReviewRound):
         """Times of both ways."""
         return {"times": {way: asdict(self.time(way)) for way in WAYS}}
 
+    @property
+    def _model(self) -> Path:
+        return self._path("first") if self._settings.first else self._settings.start
+
+    def _part(self) -> list[str]:
+        """Write the data sets `labelled`, of the first documents, and `unlabelled`, of the others with values."""
+        pages, first = self._settings.pages, self._settings.first
+        documents = DataSet(str(pages)).read_documents()
+        known = sorted(one.doc_id for one in documents if one.split == "train" and one.fields)
+        labelled = Random(self._seed).sample(known, first)
+        if first:
+            write_data_set_of(labelled, pages, self._path("labelled"))
+        write_data_set_of({*known} - {*labelled}, pages, self._path("unlabelled"))
+        return labelled
+
     def _choose(self) -> list[str]:
-        """Write the data sets `unlabelled`, of all training documents with values, and `chosen`, those of `select`."""
+        """Write the data set `chosen`, of the documents that `select` chooses."""
         pages, count = self._settings.pages, self._settings.more
-        known = [one.doc_id for one in DataSet(str(pages)).read_documents() if one.split == "train" and one.fields]
-        write_data_set_of(known, pages, self._path("unlabelled"))
         out = self._path("select")
         shutil.rmtree(out, ignore_errors=True)
-        words = [str(self._settings.start), str(self._path("unlabelled")), "--count", str(count), "--out", str(out)]
+        words = [str(self._model), str(self._path("unlabelled")), "--count", str(count), "--out", str(out)]
         self._verb("select", words)
         with (out / REVIEW).open(encoding="utf-8", newline="") as file:
             chosen = [row["doc_id"] for row in csv.DictReader(file)]
@@ -70,7 +90,7 @@ class QuestionRound(ReviewRound):
         return chosen
 
     def _learn(self, way: str, answers: str) -> None:
-        """Train from the start on what a way has left in the folder of the answers."""
+        """Train from the start on the first documents, and what a way has left in the folder of the answers."""
         settings, recipe = self._settings, self._settings.recipe
         reviewed, windows, model = (self._path(f"{way}-{name}") for name in ("reviewed", "windows", "model"))
         words = ["ingest-reviewed", str(self._path(answers)), str(reviewed), "--set", "dev_share=0"]
@@ -79,7 +99,8 @@ class QuestionRound(ReviewRound):
         start = f"tokenizer.path={settings.start.absolute()}"
         assignments = [*(f"{key}={value}" for key, value in keys.items()), start, *settings.overrides]
         keywords = [argument for assignment in assignments for argument in ("--set", assignment)]
-        encode = [recipe, str(reviewed), "--out", str(windows), *keywords]
+        first = [str(self._path("labelled"))] if settings.first else []
+        encode = [recipe, *first, str(reviewed), "--out", str(windows), *keywords]
         self._once(f"encode-{way}", lambda: self._verb("encode", encode))
         finetune = [recipe, str(windows), "--out", str(model), "--init", str(settings.start), *keywords]
         self._once(f"finetune-{way}", lambda: self._verb("finetune", finetune))

@@ -189,7 +189,7 @@ class Reviewer:
 
 
 class Questioner(Reviewer):
-    """Answers the questions of the mode yes or no, and chooses the words of what is wrong.
+    """Answers the questions of the mode yes or no, and chooses the right value, or its words, of what is wrong.
 
     What OCR has misread in them is not typed over, because the model learns words. A value that is nothing but misread
     stays rejected.
@@ -215,25 +215,30 @@ class Questioner(Reviewer):
             asked = self._page.locator(".question bdi").all_inner_texts()
             if not asked:
                 break
-            document, name, text = asked
+            document, name, text, *rivals = asked
             documents.add(document)
             values += 1
-            self._answer(name, text, self._truths[document])
+            self._answer(name, text, rivals, self._truths[document])
             self._page.wait_for_function(_NEXT, arg=asked)
         expect(self._page.locator("#status")).not_to_contain_text("Saving")
         return ReviewTime(len(documents), values, time.perf_counter() - started, self._hands.seconds - before)
 
-    def _answer(self, name: str, text: str, truth: TrueDocument) -> None:
+    def _answer(self, name: str, text: str, rivals: Sequence[str], truth: TrueDocument) -> None:
         self._hands.think()
-        if name in truth.values and self._is_right(name, text, truth.values[name]):
+        right = [name in truth.values and self._is_right(name, one, truth.values[name]) for one in (text, *rivals)]
+        if right[0]:
             self._hands.press("y")
+            return
+        self._hands.think()  # the person searches the right value
+        if any(right):
+            self._hands.press(str(right.index(True)))
+            return
+        if name not in truth.values:
+            self._hands.press("x")
             return
         self._hands.press("n")
         self._page.locator("li.value.current").wait_for()
-        self._hands.think()  # the person searches the right value on the whole page
-        if name not in truth.values:
-            self._hands.press("Delete")
-        elif words := truth.values[name].words:
+        if words := truth.values[name].words:
             self._hands.press("w")
             if sorted(words) == self._chosen():
                 self._hands.press("Escape")

@@ -46,6 +46,11 @@ class CreateOptions(KeyFile):
     per_minute: int | None = option(
         "--per-minute", type=checked.positive, metavar="N", help="most requests per minute (default: no limit)"
     )
+    team: str = option(
+        "--team",
+        default="",
+        help="keys of one team share the documents of the review page (default: the key shares them with none)",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +64,8 @@ def create(arguments: Sequence[str] | None = None) -> int:
     """Write a new key to stdout. It is stored as a hash and cannot be shown again."""
     chosen = options.given("keys create", arguments, CreateOptions)
     with closing(KeyStore.open(chosen.keys, create=True)) as store:
-        text = store.create(chosen.name, sorted(set(chosen.scope)), chosen.pages_per_day, chosen.per_minute)
+        scopes = sorted(set(chosen.scope))
+        text = store.create(chosen.name, scopes, chosen.pages_per_day, chosen.per_minute, chosen.team)
     sys.stdout.write(f"{text}\n")
     terminal.say("this is the only time that the key is shown; clients send it as `Authorization: Bearer KEY`")
     return 0

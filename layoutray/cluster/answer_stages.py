@@ -132,9 +132,9 @@ class _WriteAnswers:
     def __call__(self, batch: _Batch) -> _Batch:
         work: _Work = batch["work"][0]
         tagging, identity = self._answerer.tagging, self._answerer.identity
-        entities = tagging.entities(work.pages, work.windows, work.probabilities)
+        found = tagging.found(work.pages, work.windows, work.probabilities)
         answers = page_answers(
-            work.pages, entities, (identity.model_id, identity.model_version), tagging.records, tagging.learnt
+            work.pages, found, (identity.model_id, identity.model_version), tagging.records, tagging.learnt
         )
         self._answerer.write(answers, work.name)
         return {"rows": np.array([len(answers)])}

@@ -48,6 +48,18 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """What a model has found on a page.
+
+    Attributes:
+        guesses: further possible values of document fields, which are not answered; see `TagsWords.guesses`.
+    """
+
+    entities: tuple[Entity, ...]
+    guesses: tuple[Entity, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Copy:
     """A piece of a generated line that was copied from the document.
 
@@ -201,7 +213,10 @@ class AnswerWarning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answer for one document or page: entities, pages, errors, and the records that the entities form."""
+    """The answer for one document or page: entities, pages, errors, and the records that the entities form.
+
+    `guesses`: see `Found`.
+    """
 
     doc_id: str
     source: str
@@ -212,6 +227,7 @@ class Answer:
     pages: tuple[PageAnswer, ...]
     errors: tuple[Problem, ...] = ()
     records: tuple[Record, ...] = ()
+    guesses: tuple[Entity, ...] = ()
     warnings: tuple[AnswerWarning, ...] = ()
 
     def to_json(self) -> dict[str, Any]:

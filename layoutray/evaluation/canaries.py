@@ -1,8 +1,9 @@
 """Canary documents: the answers to documents of the owner that another version of a model would change."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import zip_longest
+from itertools import count, zip_longest
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Document, Page
@@ -38,7 +39,8 @@ class Compared:
 
     def for_review(self, champion: str) -> Prediction:
         """The answer of the candidate, with that of the champion if it is not the same."""
-        before, after = (one or Prediction(name=self.name) for one in (self.before, self.after))
+        row = next(one.row for one in (self.after, self.before) if one)
+        before, after = (one or Prediction(name=self.name, row=row) for one in (self.before, self.after))
         if self.outcome == "same":
             return replace(after, accepted=True)
         stated = Stated(by=f"version {champion}", text=before.text, page=before.page, words=before.words)
@@ -95,6 +97,8 @@ def compared(
 ) -> Iterator[Compared]:
     """The answers of both versions to one document: equal values of a name are one answer, others are by their order.
 
+    Values of a record are compared with those of the same record. `before` gets the rows that `after` has.
+
     Args:
         schema: fields that the champion answers; their values are compared by normal form.
     """
@@ -102,8 +106,9 @@ def compared(
     def form(said: Prediction) -> str:
         return normal_form(said.value, schema[said.name]) or said.value if said.name in schema else said.text
 
-    for name in dict.fromkeys(one.name for one in (*before, *after)):
-        old, new = ([one for one in said if one.name == name] for said in (before, after))
+    before = _in_rows_of(after, before)
+    for name, row in dict.fromkeys((one.name, one.row) for one in (*before, *after)):
+        old, new = ([one for one in said if (one.name, one.row) == (name, row)] for said in (before, after))
         known = _known(document, name, schema)
         # Nothing is the right answer if none of the known values is missing.
         complete = [known is not None and known <= {*map(form, said)} for said in (old, new)]
@@ -116,6 +121,27 @@ def compared(
         for pair in (*pairs, *zip_longest(old, new)):
             right = [form(one) in (known or ()) if one else none for one, none in zip(pair, complete, strict=True)]
             yield Compared(name, *pair, _outcome(*pair, right, pair in pairs))
+
+
+def _in_rows_of(after: Sequence[Prediction], before: Sequence[Prediction]) -> list[Prediction]:
+    """`before`, where a record has the row of the record of `after` with most of its words; without one, a new row."""
+    words, rows = _words_of_rows(after), {"": ""}
+    for row, own in _words_of_rows(before).items():
+        record, page, _ = row.rsplit("/", 2)
+        shared = {other: len(own & words[other]) for other in words if other.rsplit("/", 2)[0] == record}
+        same = max(shared, key=lambda other: shared[other], default="")
+        unused = (new for n in count(1) if (new := f"{record}/{page}/{n}") not in {*words, *rows.values()})
+        rows[row] = same if shared.get(same) else next(unused)
+    return [replace(one, row=rows[one.row]) for one in before]
+
+
+def _words_of_rows(said: Sequence[Prediction]) -> Mapping[str, set[tuple[int | None, int]]]:
+    """Page and number of each word of a record, by row."""
+    words: dict[str, set[tuple[int | None, int]]] = defaultdict(set)
+    for one in said:
+        if one.row:
+            words[one.row] |= {(one.page, word) for word in one.words}
+    return words
 
 
 def _outcome(before: Prediction | None, after: Prediction | None, right: Sequence[bool], equal: bool) -> str:

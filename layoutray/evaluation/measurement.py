@@ -187,7 +187,7 @@ def _entity_finder(loaded: Checkpoint, noise: float) -> Callable[[Sequence[Page]
 
     def find(pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
         windows = tagging.windows(noisy(page, noise) for page in pages)
-        return tagging.entities(pages, windows, extractor.probabilities(windows))
+        return [one.entities for one in tagging.found(pages, windows, extractor.probabilities(windows))]
 
     return find
 

@@ -16,7 +16,7 @@ from layoutray.batching.collate import collate
 from layoutray.batching.examples import Example, unlabelled
 from layoutray.checkpoint import Checkpoint
 from layoutray.document import Page
-from layoutray.document.answers import Answer, Entity, FieldAnswer, PageAnswer, Record
+from layoutray.document.answers import Answer, Entity, FieldAnswer, Found, PageAnswer, Record
 from layoutray.document.field_type import FieldType
 from layoutray.document.form_answers import form_entities, left_to_model
 from layoutray.document.mark import labelled_marks
@@ -106,9 +106,9 @@ class Tagging:
             windows.append(unlabelled(page, self.tokenizer, self.max_length, self.find_neighbours))
         return windows
 
-    def entities(
+    def found(
         self, pages: Sequence[Page], windows: Sequence[Sequence[Example]], probabilities: Iterable[Tensor]
-    ) -> list[tuple[Entity, ...]]:
+    ) -> list[Found]:
         """Entities of each page: those of its form fields, of the model, and marks and signatures by their labels.
 
         Args:
@@ -117,18 +117,18 @@ class Tagging:
         """
         following = iter(probabilities)
         signed = {name for name, kind in self.fields.items() if kind.type == "signature"}
-        found: list[tuple[Entity, ...]] = []
+        found: list[Found] = []
         for page, of_page in zip(pages, windows, strict=True):
             left = self._left_to_model(page)
-            read = self.task.answer(left, [(window, next(following)) for window in of_page], self.labels)
-            found.append(
-                (
-                    *form_entities(page, self.fields),
-                    *(one for one in read if one.type not in signed),
-                    *labelled_marks(left, self.fields),
-                    *signatures(left, self.fields),
-                )
+            outputs = [(window, next(following)) for window in of_page]
+            read = self.task.answer(left, outputs, self.labels)
+            entities = (
+                *form_entities(page, self.fields),
+                *(one for one in read if one.type not in signed),
+                *labelled_marks(left, self.fields),
+                *signatures(left, self.fields),
             )
+            found.append(Found(entities, self.task.guesses(left, outputs, self.labels, entities)))
         return found
 
     def _left_to_model(self, page: Page) -> Page:
@@ -199,15 +199,19 @@ class Extractor:
         del fields
         return self
 
-    def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
-        """Entities of each page, in the order of `pages`; windows of different pages share forward passes."""
+    def read(self, pages: Sequence[Page]) -> list[Found]:
+        """What is found on each page, in the order of `pages`; windows of different pages share forward passes."""
         windows = self.tagging.windows(pages)
-        return self.tagging.entities(pages, windows, self.probabilities(windows))
+        return self.tagging.found(pages, windows, self.probabilities(windows))
+
+    def extract(self, pages: Sequence[Page]) -> list[tuple[Entity, ...]]:
+        """The entities that `read` finds."""
+        return [one.entities for one in self.read(pages)]
 
     def answers(self, pages: Sequence[Page]) -> list[Answer]:
         """One answer per page, in the order of `pages`."""
         model = (self.model_id, self.model_version)
-        return page_answers(pages, self.extract(pages), model, self.records, self.tagging.learnt)
+        return page_answers(pages, self.read(pages), model, self.records, self.tagging.learnt)
 
     def answer_fields(self, pages: Sequence[Page]) -> tuple[FieldAnswer, ...]:
         """The field values of one document, from all its pages; empty when the model answers no fields."""
@@ -266,7 +270,7 @@ def batches_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]
 
 def page_answers(
     pages: Sequence[Page],
-    entities: Sequence[tuple[Entity, ...]],
+    found: Sequence[Found],
     model: tuple[str, str],
     records: Mapping[str, RecordType],
     learnt: Sequence[WordSource] = (),
@@ -287,16 +291,17 @@ def page_answers(
     for places in documents.values():
         places.sort(key=lambda place: pages[place].number)
         of_document = [pages[place] for place in places]
-        in_columns = with_columns(of_document, [entities[place] for place in places], records)
+        in_columns = with_columns(of_document, [found[place].entities for place in places], records)
         joined = find_records(of_document, in_columns, records)
-        for place, page, found in zip(places, of_document, in_columns, strict=True):
+        for place, page, entities in zip(places, of_document, in_columns, strict=True):
             answers[place] = Answer(
                 doc_id=page.doc_id,
                 source=page.source,
                 model_id=model[0],
                 model_version=model[1],
                 status="success",
-                entities=found,
+                entities=entities,
+                guesses=found[place].guesses,
                 pages=(
                     PageAnswer(
                         page_number=page.number, width=page.width, height=page.height, num_words=len(page.words)

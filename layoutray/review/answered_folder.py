@@ -45,14 +45,14 @@ def answered_documents(answers: str, pages: str, ranking: str = "") -> Iterator[
     for doc_id, unordered in pages_of.items():
         answered = lines[doc_id]
         entities = [entity for line in answered for entity in line["entities"]]
-        records = [record for line in answered for record in line.get("records", ())]
+        records, guesses = ([one for line in answered for one in line.get(key, ())] for key in ("records", "guesses"))
         yield AnsweredDocument(
             doc_id=doc_id,
             source=unordered[0].source,
             model_id=answered[0]["model_id"],
             model_version=answered[0]["model_version"],
             pages=tuple(sorted(unordered, key=lambda page: page.number)),
-            said=packets[doc_id] if doc_id in packets else predicted_values(fields[doc_id], entities, records),
+            said=packets[doc_id] if doc_id in packets else predicted_values(fields[doc_id], entities, records, guesses),
             rank=ranks.get(doc_id),
         )
 

@@ -10,6 +10,8 @@ each test has the whole risk (see `layoutray.metrics.acceptance`): the strictest
 any wrong one to be taken. Its bound holds at every time, so that one may look after every answer. Each promise, of one
 field or of all together, has the whole risk; that all of n hold at once has a risk of at most n times as much.
 
+A document that several people or versions have reviewed is one document.
+
 Assumptions: documents are independent and stay alike; whether a person looks at a drawn value does not depend on
 whether it is right; what people say is right.
 """
@@ -96,8 +98,8 @@ def promises(store: ReviewStore, owner: str | None, model: AnsweredBy, goal: Goa
     return [*made, Promise(field="", accept_from=None, documents=len(right), shown=shown, needed=needed)]
 
 
-Reviewed = tuple[int, str, float, bool]
-"""Document, field, confidence, and whether the value is right."""
+Reviewed = tuple[str, str, float, bool]
+"""Id of the document, field, confidence, and whether the value is right."""
 
 
 def of_field(name: str, rows: Sequence[Reviewed], accept_from: float | None, goal: Goal) -> Promise:
@@ -127,7 +129,7 @@ def of_field(name: str, rows: Sequence[Reviewed], accept_from: float | None, goa
 
 def _shares(rows: Sequence[Reviewed], accept_from: float) -> NDArray[np.float64]:
     """Of each document, the share of right ones of its values with at least this confidence."""
-    of: dict[int, list[bool]] = defaultdict(list)
+    of: dict[str, list[bool]] = defaultdict(list)
     for document, _, confidence, right in rows:
         if confidence >= accept_from:
             of[document].append(right)
@@ -141,14 +143,14 @@ def _reviewed(store: ReviewStore, owner: str | None, model: AnsweredBy) -> list[
     statement = _REVIEWED.format(condition=condition, models=models, versions=versions)
     rows = store.database.rows(statement, *values, *model.models, *model.versions)
     return [
-        (row["document"], row["name"], row["confidence"], bool(row["correct"]))
+        (row["doc_id"], row["name"], row["confidence"], bool(row["correct"]))
         for row in rows
         if row["drawn"] or model.versions[row["model_version"]].get(row["name"]) is None
     ]
 
 
 _REVIEWED = f"""
-    SELECT said.document, said.name, said.confidence, model_version, {RIGHT} AS correct,
+    SELECT doc_id, said.name, said.confidence, model_version, {RIGHT} AS correct,
         json_extract(said.content, '$.drawn') AS drawn
     FROM {SAID}
     WHERE {{condition}} AND model_id IN ({{models}}) AND model_version IN ({{versions}}) AND correct IS NOT NULL

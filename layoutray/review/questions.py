@@ -34,7 +34,7 @@ _COMPARED = 500
 _KEPT = 5000
 """Documents whose words are kept in memory, 2 KiB each."""
 _RESERVED_SECONDS = 120.0
-_YES_SECONDS, _NO_SECONDS = 1.6, 10.0
+_YES_SECONDS, _NO_SECONDS = 1.6, 3.5
 """Of a person who answers, and corrects after a no (docs/results/review.md)."""
 _WIDTH = 512
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -153,7 +153,7 @@ def gains(
 
 _OPEN = f"""
     SELECT said.document, said.id, said.name, said.confidence, count(*) OVER () AS left FROM {SAID}
-    WHERE {{condition}} AND documents.state = 'open' AND json_extract(current.content, '$.state') = 'open'
+    WHERE {{condition}} AND documents.state != 'done' AND json_extract(current.content, '$.state') = 'open'
     AND (said.sampled OR NOT json_extract(said.content, '$.accepted'))
     ORDER BY abs(said.confidence - 0.5), said.rowid LIMIT ?
 """

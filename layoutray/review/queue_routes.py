@@ -86,10 +86,16 @@ class QueueRoutes:
         return {"since": found.since.time, "signals": [*map(asdict, found.signals)], "documents": documents}
 
     def question(self, request: Request, wanted: Annotated[QuestionQuery, Query()]) -> dict[str, Any]:
-        """The value that is worth most to be looked at, and the number of values left; only the latter without any."""
+        """The value that is worth most to be looked at, and the number of values left; only the latter without any.
+
+        409 if others were asked about all of them.
+        """
         session: Session = request.state.session
         asked = {(int(number), value_id) for number, _, value_id in (one.partition("/") for one in wanted.without)}
         found = self.questions.next(session.visitor.shown, session.token, asked)
+        if not found and Questions(self.store).next(session.visitor.shown, session.token, asked):
+            message = "others were asked about the values that are left; try again in two minutes"
+            raise ApiError(409, "asked_of_others", message, retryable=True)
         return asdict(found) if found else {"left": 0}
 
     def records(self, request: Request) -> dict[str, list[str]]:

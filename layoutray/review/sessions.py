@@ -32,12 +32,14 @@ class Visitor:
     """Who may see what.
 
     Attributes:
-        owner: whose documents: the name of a key, or empty where there are no keys.
+        owner: whose documents: a key or a team of keys, or empty where there are no keys.
         sees_all: whether the documents of others too.
+        key: name of the visitor's key; empty where there are no keys.
     """
 
     owner: str = ""
     sees_all: bool = False
+    key: str = ""
 
     @property
     def shown(self) -> str | None:
@@ -91,16 +93,17 @@ class Sessions:
     async def begin(self, key: str, reviewer: str) -> tuple[str, Session]:
         """Begin a session; returns the content of its cookie. Raises ApiError as `Authenticator.authenticate`."""
         visitor = await self.authenticator.authenticate(key)
-        name = reviewer.strip()[:_LONGEST_NAME] or visitor.owner or self._reviewer
+        name = reviewer.strip()[:_LONGEST_NAME] or visitor.key or self._reviewer
         cookie, session = secrets.token_urlsafe(32), Session(visitor, name, secrets.token_urlsafe(24))
-        row = (_hash(cookie), visitor.owner, visitor.sees_all, name, session.token, time.time() + _SECONDS)
+        ends = time.time() + _SECONDS
+        row = (_hash(cookie), visitor.owner, visitor.sees_all, name, session.token, ends, visitor.key)
         await run_in_threadpool(self._store, row)
         return cookie, session
 
     def _store(self, row: tuple[Any, ...]) -> None:
         with self._database.transaction() as database:
             database.exec_driver_sql("DELETE FROM sessions WHERE ends < ?", (time.time(),))
-            database.exec_driver_sql("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?)", row)
+            database.exec_driver_sql("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     async def of(self, request: Request, *, changes: bool = False) -> Session:
         """The session of a request, which counts for the limit of its key.
@@ -124,7 +127,8 @@ class Sessions:
         """The session of a request, which does not count. Raises ApiError (401) without one."""
         statement, cookie = "SELECT * FROM sessions WHERE cookie = ? AND ends > ?", request.cookies.get(COOKIE, "")
         for row in await run_in_threadpool(self._database.rows, statement, _hash(cookie), time.time()):
-            return Session(Visitor(row["owner"], bool(row["sees_all"])), row["reviewer"], row["token"])
+            visitor = Visitor(row["owner"], bool(row["sees_all"]), row["key"])
+            return Session(visitor, row["reviewer"], row["token"])
         raise _no_session()
 
     async def end(self, cookie: str) -> None:
@@ -190,7 +194,7 @@ class SessionRoutes:
         return {
             "signed_in": True,
             "needs_key": self.sessions.authenticator.needs_key,
-            "account": session.visitor.owner,
+            "account": session.visitor.key,
             "reviewer": session.reviewer,
             "token": session.token,
             "uploads": self.uploads,

@@ -26,7 +26,7 @@ DocumentState = Literal["open", "accepted", "done"]
 _REVIEWS = FileKind(
     name="review file",
     application_id=0x6C727276,  # "lrrv"
-    version=1,
+    version=2,
     settings=("synchronous = NORMAL",),
     create=executed("""
         CREATE TABLE documents (
@@ -88,9 +88,11 @@ _REVIEWS = FileKind(
             sees_all INTEGER NOT NULL,
             reviewer TEXT NOT NULL,
             token TEXT NOT NULL,
-            ends REAL NOT NULL
+            ends REAL NOT NULL,
+            key TEXT NOT NULL DEFAULT ''
         )
     """),
+    migrations={1: executed("ALTER TABLE sessions ADD COLUMN key TEXT NOT NULL DEFAULT ''")},
 )
 
 

@@ -34,14 +34,14 @@ def reviewed(store: ReviewStore, owner: str | None) -> Iterator[dict[str, Any]]:
         review = store.review(row["number"])
         if review is None or review.entry.doc_id in seen:
             continue
-        partial = review.entry.state != "done" or any(one.state in ("open", "rejected") for one in review.values)
+        partial = review.entry.state != "done" or any(_is_unknown(one, review) for one in review.values)
         known = [one for one in review.values if one.state == "confirmed"]
-        not_of = _ruled_out(review) if partial else []
+        pages = [page for number, _, _ in store.pages(row["number"]) if (page := store.page(row["number"], number))]
+        not_of = _ruled_out(review, pages) if partial else []
         if partial and not (known or not_of):
             continue
         seen.add(review.entry.doc_id)
         log = store.corrections(row["number"])
-        pages = (store.page(row["number"], page) for page, _, _ in store.pages(row["number"]))
         yield {
             "doc_id": review.entry.doc_id,
             "source": review.entry.source,
@@ -49,7 +49,7 @@ def reviewed(store: ReviewStore, owner: str | None) -> Iterator[dict[str, Any]]:
             "reviewers": list(dict.fromkeys(one.reviewer for one in log)),
             "time": log[-1].time,
             "partial": partial,
-            "pages": [page_to_json(page) for page in pages if page],
+            "pages": [*map(page_to_json, pages)],
             "values": [
                 asdict(one) | {"said": said.text if (said := review.said.get(one.id)) else None} for one in known
             ],
@@ -60,13 +60,28 @@ def reviewed(store: ReviewStore, owner: str | None) -> Iterator[dict[str, Any]]:
 _CHANGED = "SELECT number FROM documents WHERE {condition} AND revision > 0 ORDER BY state = 'done' DESC, number DESC"
 
 
-def _ruled_out(review: Review) -> list[dict[str, Any]]:
+def _is_unknown(value: Value, review: Review) -> bool:
+    """Whether nobody has said what a value of the answer is. Nothing is said of a guess, so that it is left out."""
+    said = review.said.get(value.id)
+    return value.state == "rejected" or (value.state == "open" and not (said and said.guess))
+
+
+def _ruled_out(review: Review, pages: Sequence[Page]) -> list[dict[str, Any]]:
     """Name, page and words of the proposed values that a person has removed.
 
-    A rejected value that nobody has corrected is none of them: most of its words may be right.
+    A value that was removed with its text is one of which the document has none: no word is of it. A rejected value
+    that nobody has corrected is not ruled out: most of its words may be right.
     """
-    removed = (review.said.get(value.id) for value in review.values if value.state == "removed")
-    return [{"name": said.name, "page": said.page, "words": list(said.words)} for said in removed if said]
+    ruled_out: list[dict[str, Any]] = []
+    for value in review.values:
+        said = review.said.get(value.id)
+        if value.state == "removed" and said and not value.text:
+            ruled_out += [
+                {"name": value.name, "page": page.number, "words": [*range(len(page.words))]} for page in pages
+            ]
+        elif value.state == "removed" and said:
+            ruled_out.append({"name": said.name, "page": said.page, "words": [*said.words]})
+    return ruled_out
 
 
 def document_of(reviewed: Mapping[str, Any], split: str) -> Document:

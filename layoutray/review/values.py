@@ -1,14 +1,17 @@
 """The values of a document under review: what the model has said, and what a person made of it."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
 from layoutray.document.packets import PART, part_field
 
+_MOST_RIVALS = 4
 State = Literal["open", "confirmed", "rejected", "removed"]
 Action = Literal["added", "changed", "confirmed", "reopened", "rejected", "removed", "restored"]
 
@@ -30,6 +33,16 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rival:
+    """Another possible value, which the model holds for less probable. Attributes as in `Prediction`."""
+
+    text: str
+    page: int | None
+    words: tuple[int, ...]
+    polygons: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """One value as the model has answered it. It never changes.
 
@@ -44,6 +57,9 @@ class Prediction:
         words: indices of its words on the page; empty if the answer does not name them.
         polygons: its regions on the page, each eight numbers in pixels.
         row: `RECORD/PAGE/NUMBER` of the record that it belongs to; empty for a value of the document.
+        rivals: other possible values of a field that has one value in a document, the most probable first.
+        guess: whether the model has found no value of the field, and this is the most probable one. Nobody needs to
+            look at it; it is asked about.
         stated: what another model has stated instead; None if it agrees, or there is none.
     """
 
@@ -58,11 +74,13 @@ class Prediction:
     row: str = ""
     drawn: bool = False
     sampled: bool = False
+    rivals: tuple[Rival, ...] = ()
+    guess: bool = False
     stated: Stated | None = None
 
     @property
     def needs_look(self) -> bool:
-        return self.sampled or not self.accepted
+        return self.sampled or not (self.accepted or self.guess)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,12 +118,16 @@ class Change:
 
 
 def predicted_values(
-    fields: Iterable[Mapping[str, Any]], entities: Sequence[Mapping[str, Any]], records: Iterable[Mapping[str, Any]]
+    fields: Sequence[Mapping[str, Any]],
+    entities: Sequence[Mapping[str, Any]],
+    records: Iterable[Mapping[str, Any]],
+    guesses: Iterable[Mapping[str, Any]] = (),
 ) -> tuple[Prediction, ...]:
     """The values of an answer in the structure of the public JSON: fields, or entities if there are none, and records.
 
     Args:
         entities: of all pages. They name the words of the fields.
+        guesses: further possible values of fields, of all pages.
     """
     words_of = {_place(entity["type"], entity): tuple(entity["words"]) for entity in entities}
     values = [
@@ -123,7 +145,29 @@ def predicted_values(
     if not any(not said.row for said in values):
         loose = [entity for entity in entities if _place(entity["type"], entity) not in in_records]
         values += [_prediction(entity, entity["type"], tuple(entity["words"])) for entity in loose]
-    return tuple(values)
+    names = {field["name"] for field in fields}
+    return (*_with_rivals(values, [*guesses, *(entity for entity in entities if entity["type"] in names)]),)
+
+
+def _with_rivals(values: Sequence[Prediction], possible: Iterable[Mapping[str, Any]]) -> Iterator[Prediction]:
+    """The values with their rivals, and the most probable value of each field that has none."""
+    others: dict[str, dict[str, Prediction]] = defaultdict(dict)
+    for one in sorted(possible, key=lambda one: -one["confidence"]):
+        others[one["type"]].setdefault(one["content"], _prediction(one, one["type"], tuple(one["words"])))
+    for value in values:
+        others[value.name].pop(value.text, None)
+    for value in values:
+        yield replace(value, rivals=_rivals(others[value.name].values()))
+    answered = {value.name for value in values}
+    for first, *further in (own.values() for name, own in others.items() if name not in answered):
+        yield replace(first, guess=True, rivals=_rivals(further))
+
+
+def _rivals(others: Iterable[Prediction]) -> tuple[Rival, ...]:
+    return tuple(
+        Rival(text=one.text, page=one.page, words=one.words, polygons=one.polygons)
+        for one in islice(others, _MOST_RIVALS)
+    )
 
 
 def packet_values(documents: Iterable[Mapping[str, Any]]) -> tuple[Prediction, ...]:

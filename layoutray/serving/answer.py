@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from layoutray.document import Page
-from layoutray.document.answers import Problem
+from layoutray.document.answers import Entity, Problem
 from layoutray.document.signals import Observed
 from layoutray.document.word_source import other_words, word_sources
 from layoutray.inference.generation import Text
@@ -43,11 +43,19 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class DocumentAnswer:
-    """An answer: the document as it was sent, the response without words, and the pages that were read, with words."""
+    """The answer to one document.
+
+    Attributes:
+        document: as it was sent.
+        response: without the words of its pages.
+        pages: those that were read, with their words.
+        guesses: further possible values, which are not in the response; see `layoutray.document.answers.Found`.
+    """
 
     document: UploadedFile | WordPages
     response: schema.Response
     pages: Sequence[Page]
+    guesses: Sequence[Entity] = ()
 
     def with_words(self) -> schema.Response:
         """The response with the words of its pages; a summary has none."""
@@ -113,7 +121,8 @@ def answered(
         "sums": record_sums(pages, records, model.records),
         "cut": cut,
     }
-    return DocumentAnswer(document, schema.ExtractResponse(document=schema.DocumentResponse(**found), **shared), pages)
+    response = schema.ExtractResponse(document=schema.DocumentResponse(**found), **shared)
+    return DocumentAnswer(document, response, pages, [guess for outcome in outcomes for guess in outcome.guesses])
 
 
 def observed(answered: DocumentAnswer, model: ModelDescription) -> Observed:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from layoutray.document import Page
+from layoutray.document.answers import Found
 from layoutray.errors import DocumentError
 from layoutray.inference.generation import TextGenerator
 from layoutray.ocr.isolated import IsolatedRecogniser
@@ -93,13 +94,17 @@ class InProcess:
         if isinstance(self._model, TextGenerator):
             return read
         pages = answer.pages_of(read)
-        found, seconds = await _timed(self._model.asking(model.fields).extract, pages)
-        entities, share = iter(found), seconds / max(len(pages), 1)
-        return [replace(one, entities=next(entities), model=share) if one.page else one for one in read]
+        found, seconds = await _timed(self._model.asking(model.fields).read, pages)
+        following, share = iter(found), seconds / max(len(pages), 1)
+        return [_found(one, next(following), share) if one.page else one for one in read]
 
     def _write(self, model: TextGenerator, pages: Sequence[Page], explain: bool) -> Written:
         (text,) = model.write([pages])
         return Written(text, model.selections([pages])[0] if explain else None)
+
+
+def _found(outcome: Outcome, found: Found, seconds: float) -> Outcome:
+    return replace(outcome, entities=found.entities, guesses=found.guesses, model=seconds)
 
 
 async def _timed(work: Callable[..., Result], *arguments: object) -> tuple[Result, float]:

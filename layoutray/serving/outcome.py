@@ -8,10 +8,18 @@ from layoutray.document.answers import Entity, Problem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The result for one page, or for the text generation; `page` is None for that and if unreadable. In seconds."""
+    """The result for one page, or for the text generation over all pages.
+
+    Attributes:
+        page: the page with its words; None when it could not be read, and for text generation.
+        guesses: see `Found`.
+        problem: why the page failed; None when it did not.
+        ocr, model, queue: seconds.
+    """
 
     page: Page | None
     entities: tuple[Entity, ...] = ()
+    guesses: tuple[Entity, ...] = ()
     problem: Problem | None = None
     ocr: float = 0.0
     model: float = 0.0

@@ -13,9 +13,9 @@ from layoutray.review.documents import AnsweredDocument
 from layoutray.review.promise import AnsweredBy, Promise, newest, promises
 from layoutray.review.sessions import Authenticator, Sessions, Visitor
 from layoutray.review.store import ReviewStore
-from layoutray.review.values import packet_values, predicted_values
 from layoutray.serving.access.auth import Guard
 from layoutray.serving.answerer import DEFAULT, Answerer
+from layoutray.serving.review_share import for_review
 from layoutray.serving.routes import Routes
 from layoutray.serving.submission import UploadedFile
 from layoutray.store.database import DatabaseError
@@ -27,14 +27,8 @@ _COMMANDS = (
 )
 
 
-def mount(api: FastAPI, file: str, sample: float, routes: Routes, guard: Guard) -> None:
-    """Add the review page to `api`.
-
-    Args:
-        file: with the documents under review.
-        sample: share of the accepted values that are shown nevertheless.
-    """
-    store = ReviewStore.open(file, sample=sample)
+def mount(api: FastAPI, store: ReviewStore, routes: Routes, guard: Guard) -> None:
+    """Add the review page to `api`, for the documents of `store`."""
     sessions = Sessions(store.database, _KeyAuthenticator(guard), "anonymous")
     answered_by = partial(_answered_by, store, routes.answerer)
     add_review_page(api, store, sessions, _UploadAnswerer(routes, guard), _COMMANDS, answered_by)
@@ -72,10 +66,10 @@ class _KeyAuthenticator(Authenticator):
 
     async def authenticate(self, key: str) -> Visitor:
         caller = await self.guard.caller(key, "review")
-        return Visitor(caller.name, caller.sees_all)
+        return Visitor(caller.owner, caller.sees_all, caller.name)
 
     async def admit(self, visitor: Visitor, path: str) -> bool:
-        return await self.guard.admit(visitor.owner, path)
+        return await self.guard.admit(visitor.key, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,25 +80,9 @@ class _UploadAnswerer:
     guard: Guard
 
     async def __call__(self, request: Request, visitor: Visitor) -> AnsweredDocument:
-        request.state.caller = await self.guard.holder(visitor.owner)
+        request.state.caller = await self.guard.holder(visitor.key)
         answered = await self.routes.extracted(request)
         file = answered.document
         if not isinstance(file, UploadedFile):
             raise ApiError(415, "unsupported_type", "the page takes files; send words to /v1/extract")
-        plain = answered.response.model_dump()
-        found = plain["document"]
-        packet = plain["packet"]
-        said = (
-            packet_values(packet["documents"])
-            if packet
-            else predicted_values(found["fields"], found["entities"], found["records"])
-        )
-        return AnsweredDocument(
-            doc_id=file.doc_id,
-            source=file.source,
-            model_id=plain["model_id"],
-            model_version=plain["model_version"],
-            pages=tuple(answered.pages),
-            said=said,
-            content=file.data,
-        )
+        return for_review(answered, file)

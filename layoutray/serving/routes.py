@@ -21,6 +21,7 @@ from layoutray.serving.failures import within
 from layoutray.serving.limits import Admission, Limits
 from layoutray.serving.model import ModelDescription, ModelState
 from layoutray.serving.request_log import request_id
+from layoutray.serving.review_share import ReviewShare
 from layoutray.serving.telemetry import Telemetry
 
 _HEALTH_SECONDS = 5.0
@@ -40,13 +41,19 @@ _Explain = Annotated[bool, Query(description="also return the words with the lar
 
 @dataclass(kw_only=True)
 class Routes:
-    """The routes of the endpoint. `capacity` documents may be in flight, besides those that may wait."""
+    """The routes of the endpoint.
+
+    Attributes:
+        capacity: how many documents may be in flight, besides those that may wait.
+        review: draws documents of the default model for the review page; None without one.
+    """
 
     answerer: Answerer
     limits: Limits
     telemetry: Telemetry
     access: Access
     capacity: Capacity
+    review: ReviewShare | None = None
 
     def __post_init__(self) -> None:
         capacity, waiting = self.capacity, self.limits.max_queued_requests
@@ -114,7 +121,11 @@ class Routes:
 
         404 if the model writes summaries; `GET /v1/models` shows the path of each model.
         """
-        return await _response(await self.extracted(request, fields=fields), words=words)
+        answered = await self.extracted(request, fields=fields)
+        response = await _response(answered, words=words)
+        if self.review and not fields:
+            response.background = self.review.task(answered, request.state.caller)
+        return response
 
     async def extract_with(
         self, request: Request, name: _Name, words: _Words = False, fields: FieldNames = ""

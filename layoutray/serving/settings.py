@@ -56,6 +56,7 @@ class ServeSettings:
         batch_size: most pages (or documents, for text generation) in one model batch.
         keys, jobs, review, drift, audit: files on the head node; empty: there is none.
         review_sample: share of the accepted values that the review page shows nevertheless.
+        review_share: share of the answered documents that are put into the review file.
     """
 
     checkpoint: str = field(kw_only=False)
@@ -169,6 +170,12 @@ class ServeSettings:
         "%(default)s)",
         metavar="SHARE",
     )
+    review_share: float = option(
+        0.0,
+        "share of the documents that /v1/extract answers which the review page shows too, drawn at random; they are "
+        "kept in the file of --review (default: %(default)s)",
+        metavar="SHARE",
+    )
     drift: str = option(
         "",
         "keep the evidence that documents have changed in this file, so that it goes on after a restart (default: it "
@@ -195,8 +202,11 @@ class ServeSettings:
                 raise InputError(f"max_{kind} is {most}; it must be at least {kind}, {least}")
         if self.gpus_per_model is not None and not 0 <= self.gpus_per_model < math.inf:
             raise InputError(f"gpus is {self.gpus_per_model}; it must be a finite number of at least 0")
-        if not 0 <= self.review_sample <= 1:
-            raise InputError(f"review_sample is {self.review_sample}; it must be a share from 0 to 1")
+        for name in ("review_sample", "review_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be a share from 0 to 1")
+        if self.review_share and not self.review:
+            raise InputError(f"review_share is {self.review_share} and there is no review file; give --review FILE")
         for name in ("follow_every_s", "model_memory_mib"):
             if not (0 < getattr(self, name) < math.inf):
                 raise InputError(f"{name} is {getattr(self, name)}; it must be a finite number above 0")

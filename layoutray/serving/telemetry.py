@@ -47,6 +47,9 @@ class Telemetry:
             "Answered documents with words of another source or other settings than the model has learnt from",
             ["model", "version"],
         )
+        self._reviews = self._counter(
+            "documents_drawn_for_review", "Answered documents that were drawn for the review page", ["outcome"]
+        )
         self._drift = self._gauge(
             "drift_evidence",
             "Evidence of a signal, or under an empty name of all, that documents have changed",
@@ -130,6 +133,10 @@ class Telemetry:
         test = self._monitors.add(document, model)
         for signal, evidence in {"": test.evidence, **test.evidence_of()}.items():
             self._drift.labels(model.model_id, model.model_version, signal).set(evidence)
+
+    def drawn_for_review(self, outcome: str) -> None:
+        """Count a document: `stored`, `failed`, or `left_out` because too many waited for the review file."""
+        self._reviews.labels(outcome).inc()
 
     def page_failed(self, reason: str) -> None:
         self._pages.labels("failed").inc()

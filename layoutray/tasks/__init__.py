@@ -128,6 +128,16 @@ class TagsWords(Task, Protocol):
         """Entities of a page from its windows and their probabilities (length, labels)."""
         ...
 
+    def guesses(
+        self,
+        page: Page,
+        outputs: Sequence[tuple[Example, Tensor]],
+        labels: Sequence[str],
+        found: Sequence[Entity],
+    ) -> tuple[Entity, ...]:
+        """Further possible values of document fields with one value, none of which `answer` has `found`."""
+        ...
+
     def entities_from_tags(
         self, page: Page, tags: Sequence[str | None], confidences: Sequence[float]
     ) -> tuple[Entity, ...]:

@@ -10,7 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
+from layoutray.batching.examples import Example
 from layoutray.document import Page
 from layoutray.document.answers import Entity, reading_confidence, regions_of
 from layoutray.document.field_type import FieldType
@@ -22,16 +24,18 @@ from layoutray.document.tags import spans, split_tag
 from layoutray.document.value_part import value_part
 from layoutray.errors import InputError
 from layoutray.metrics.entity_f1 import entity_f1
-from layoutray.tasks import Objective, TagsWords
+from layoutray.tasks import Objective, TagsWords, document_fields_of
 from layoutray.tasks.field_answers import check_fields
 from layoutray.tasks.known_values import with_known_values
 from layoutray.tasks.records import check_records
-from layoutray.tasks.word_labels import WindowLabels, WordLabelling, geometric_mean
+from layoutray.tasks.word_labels import WindowLabels, WordLabelling, geometric_mean, word_probabilities
 
 _LEAST_PROBABILITY = 0.001
-"""Of the first tag of a required field's value; a page without such a word has no value of the field."""
+"""Of the first tag of a value that the decoded tags do not state."""
 _MOST_TRIES = 10
-"""Words at which the value of a required field is searched, by falling probability."""
+"""Words at which such a value is searched, by falling probability."""
+_MOST_GUESSES = 5
+"""Of a field on a page."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,40 @@ class Entities(WordLabelling):
             return replace(entity, sum_of_rows=form in sums if sums else None, near_amount=has_near(form, printed))
 
         return tuple(compared(entity) if entity.type in amounts else entity for entity in found)
+
+    def guesses(
+        self,
+        page: Page,
+        outputs: Sequence[tuple[Example, Tensor]],
+        labels: Sequence[str],
+        found: Sequence[Entity],
+    ) -> tuple[Entity, ...]:
+        """See `TagsWords`. A value goes on as long as the next word continues it half as probably as it begins."""
+        names = [
+            name
+            for name, kind in document_fields_of(self).items()
+            if not kind.many and kind.type not in ("mark", "signature")
+        ]
+        probabilities = word_probabilities(page, outputs, labels)
+        guesses: list[Entity] = []
+        for name in names:
+            kind = self.fields[name]
+            begins = probabilities[:, [split_tag(label) in (("B", name), ("S", name)) for label in labels]].sum(axis=1)
+            inside = probabilities[:, [split_tag(label) in (("I", name), ("E", name)) for label in labels]].sum(axis=1)
+            known = {normal_form(entity.content, kind) for entity in found if entity.type == name} | {None}
+            most = len(known) + _MOST_GUESSES
+            for word in np.argsort(-begins, kind="stable")[:_MOST_TRIES].tolist():
+                if begins[word] < _LEAST_PROBABILITY or len(known) == most:
+                    break
+                end = word + 1
+                while end < len(inside) and inside[end] >= begins[word] / 2:
+                    end += 1
+                shares = [float(begins[word]), *inside[word + 1 : end].tolist()]
+                guess = _entity(page, name, range(word, end), shares, kind)
+                if (form := normal_form(guess.content, kind)) not in known:
+                    known.add(form)
+                    guesses.append(guess)
+        return tuple(guesses)
 
     def entities_from_tags(
         self, page: Page, tags: Sequence[str | None], confidences: Sequence[float]

@@ -147,14 +147,16 @@ class WordLabelling(ABC):
     def answer(
         self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]
     ) -> tuple[Entity, ...]:
-        # Of each word the probabilities of its first token; the first label for words in no window.
-        of_words = np.zeros((len(page.words), len(labels)), np.float32)
-        of_words[:, 0] = 1.0
-        # In reverse order: of a word cut by a border, the part in the first window counts.
-        for example, probabilities in reversed(outputs):
-            starts = np.flatnonzero(first_pieces(example.word_index))
-            of_words[example.word_index[starts]] = probabilities.numpy()[starts]
-        return self.entities_from_probabilities(page, of_words, labels)
+        return self.entities_from_probabilities(page, word_probabilities(page, outputs, labels), labels)
+
+    def guesses(
+        self,
+        page: Page,
+        outputs: Sequence[tuple[Example, Tensor]],
+        labels: Sequence[str],
+        found: Sequence[Entity],
+    ) -> tuple[Entity, ...]:
+        return ()
 
     def entities_from_probabilities(
         self, page: Page, probabilities: NDArray[np.float32], labels: Sequence[str]
@@ -169,6 +171,19 @@ class WordLabelling(ABC):
         self, page: Page, tags: Sequence[str | None], confidences: Sequence[float]
     ) -> tuple[Entity, ...]:
         """See `layoutray.tasks.TagsWords`."""
+
+
+def word_probabilities(
+    page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]
+) -> NDArray[np.float32]:
+    """(words, labels) probabilities of each word: those of its first token; the first label for words in no window."""
+    of_words = np.zeros((len(page.words), len(labels)), np.float32)
+    of_words[:, 0] = 1.0
+    # In reverse order: of a word cut by a border, the part in the first window counts.
+    for example, probabilities in reversed(outputs):
+        starts = np.flatnonzero(first_pieces(example.word_index))
+        of_words[example.word_index[starts]] = probabilities.numpy()[starts]
+    return of_words
 
 
 def geometric_mean(confidences: Sequence[float]) -> float:

@@ -27,8 +27,8 @@ _START_SECONDS = 120
 
 
 @contextlib.contextmanager
-def reviewing(log_file: Path, *arguments: str) -> Iterator[str]:
-    """Address of the verb's page. The verb is stopped as by Ctrl C; what it says is in `log_file`."""
+def reviewing(log_file: Path, *arguments: str, end: signal.Signals = signal.SIGINT) -> Iterator[str]:
+    """Address of the verb's page. The verb is stopped by a signal; what it says is in `log_file`."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
@@ -44,7 +44,7 @@ def reviewing(log_file: Path, *arguments: str) -> Iterator[str]:
             time.sleep(0.1)
         yield url
     finally:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(end)
         process.wait(_START_SECONDS)
 
 
@@ -104,12 +104,14 @@ def test_a_folder_without_answers_is_refused(tmp_path: Path) -> None:
         review.main([pages, "--pages", pages])
 
 
-def test_a_folder_with_a_review_file_alone_is_reviewed(tmp_path: Path) -> None:
+def test_a_folder_with_a_review_file_alone_is_reviewed_and_has_all_in_one_file_after_a_signal(tmp_path: Path) -> None:
     folder, log_file = tmp_path / "disagreements", tmp_path / "log"
     folder.mkdir()
     store = ReviewStore.open(str(folder / "review.db"))
     store.add(answered("one"))
     store.close()
-    with reviewing(log_file, str(folder)) as url:
+    with reviewing(log_file, str(folder), end=signal.SIGTERM) as url:
         assert httpx.get(url, timeout=60).status_code == 200
+        assert (folder / "review.db-wal").exists()
     assert "1 documents; review them at" in log_file.read_text()
+    assert [one.name for one in folder.iterdir()] == ["review.db"]

@@ -56,6 +56,10 @@ def test_there_is_at_least_one_beam() -> None:
 def test_the_sample_is_a_share() -> None:
     with pytest.raises(InputError, match="review_sample is 5; it must be a share from 0 to 1"):
         ServeSettings("checkpoint", review_sample=5)
+    with pytest.raises(InputError, match="review_share is -1; it must be a share from 0 to 1"):
+        ServeSettings("checkpoint", review="review.db", review_share=-1)
+    with pytest.raises(InputError, match=r"review_share is 0\.1 and there is no review file; give --review FILE"):
+        ServeSettings("checkpoint", review_share=0.1)
 
 
 def test_it_needs_keys_or_says_that_it_is_open() -> None:

@@ -1,6 +1,7 @@
 """What another version would change in the answers to one document."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -58,6 +59,41 @@ TRUE = document(Field("total", "12.00"), Field("party", "Eve"), Field("party", "
 )
 def test_outcomes(before: Said, after: Said, of: Document, expected: list[str] | None) -> None:
     assert outcomes(before, after, of) == (expected or ["same", "same", "mended"])
+
+
+def test_values_of_records_are_compared_in_their_record_and_stay_there() -> None:
+    def records(*texts: tuple[str, str]) -> list[Prediction]:
+        """Name and price of each record, whose words are those of their line on the page."""
+        return [
+            replace(said(name, text), words=(lines.index(texts[row][0]) * 2 + word,), row=f"items/1/{row + 1}")
+            for row in range(len(texts))
+            for word, (name, text) in enumerate(zip(("item", "price"), texts[row], strict=True))
+            if text
+        ]
+
+    tea, coffee, cake = ("tea", "1"), ("coffee", "1"), ("cake", "2")
+    lines = ["tea", "coffee", "cake", "ham"]
+    canary = Canary(
+        document(), (), [*compared(records(tea, coffee, cake), records(coffee, ("cake", "")), document(), {})]
+    )
+    shown = canary.for_review("forms", "1", "2").said
+    assert {(one.row, one.name, one.text, one.stated.text if one.stated else None) for one in shown} == {
+        ("items/1/1", "item", "coffee", None),
+        ("items/1/1", "price", "1", None),
+        ("items/1/2", "item", "cake", None),
+        ("items/1/2", "price", "", "2"),
+        ("items/1/3", "item", "", "tea"),
+        ("items/1/3", "price", "", "1"),
+    }
+    more = [*compared(records(coffee), records(tea, coffee, ("ham", "1")), document(), {})]
+    assert sorted((one.outcome, one.after.row) for one in more if one.after) == [
+        ("new", "items/1/1"),
+        ("new", "items/1/1"),
+        ("new", "items/1/3"),
+        ("new", "items/1/3"),
+        ("same", "items/1/2"),
+        ("same", "items/1/2"),
+    ]
 
 
 def test_the_review_shows_what_the_champion_has_answered_instead() -> None:

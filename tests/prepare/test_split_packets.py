@@ -9,7 +9,7 @@ import pytest
 
 from layoutray.cli import predict
 from layoutray.document import Document, Page
-from layoutray.document.answers import Entity, Region
+from layoutray.document.answers import Entity, Found, Region
 from layoutray.errors import InputError
 from layoutray.inference.extractor import page_answers
 from layoutray.prepare.manifest import IngestRun, Manifest
@@ -59,7 +59,7 @@ def test_documents_are_listed_and_those_of_a_kind_are_a_data_set(bill: str, form
         for one in packet
     ]
     data_set, answers = write(tmp_path / "pages", packet), AnswerSet(str(tmp_path / "answers"))
-    answered = page_answers(packet, entities, ("router", "1"), {})
+    answered = page_answers(packet, [*map(Found, entities)], ("router", "1"), {})
     answers.write(codec.answers_table(answered), [one.to_json() for one in answered], "part-0")
     found = split_packets(answers, data_set)
     assert found.documents == {bill: 1, form: 1}

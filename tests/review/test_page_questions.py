@@ -1,10 +1,11 @@
 """The mode yes or no in a real browser: keys, the part of the page, corrections, and what becomes truth."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from layoutray.review import truth
 from layoutray.review.store import ReviewStore
@@ -13,6 +14,7 @@ from tests.browser import opened
 from tests.review.documents import answered
 from tests.review.on_page import show
 from tests.review.test_page_queue import reviewing
+from tests.review.test_rivals import SAID
 
 pytestmark = pytest.mark.browser
 
@@ -65,6 +67,43 @@ def test_values_are_answered_one_by_one_and_a_no_opens_the_correction(browser: B
     ] == ["right"]
     history = [one.action for number in numbers for one in store.corrections(number)]
     assert sorted(history) == ["changed", "confirmed", "rejected", "rejected"]
+    store.close()
+
+
+def test_a_digit_chooses_another_value_and_x_says_that_there_is_none(browser: Browser, tmp_path: Path) -> None:
+    store = ReviewStore.open(str(tmp_path / "review.db"))
+    one = answered("chosen")
+    place = one.said[0]
+    said = [replace(value, rivals=(), polygons=place.polygons) for value in SAID]
+    rivals = tuple(replace(rival, polygons=place.polygons) for rival in SAID[0].rivals)
+    said[0] = replace(said[0], rivals=rivals)
+    number = store.add(replace(one, said=tuple(said)))
+    with reviewing(store) as url, opened(browser, url) as page:
+        show(page, number)
+        expect(page.locator("li.value")).to_have_count(1)
+        page.goto("/#/questions")
+        title = page.locator(".question h1")
+        expect(title).to_have_text("tax: 1.50?")
+        expect(page.locator(".question .note").last).to_contain_text("Not answered by the model")
+        page.keyboard.press("1")  # there is no rival
+        page.keyboard.press("x")
+        expect(title).to_have_text("total: 7.50?")
+        page.keyboard.press("u")
+        expect(title).to_have_text("tax: 1.50?")
+        page.keyboard.press("x")
+        expect(title).to_have_text("total: 7.50?")
+        expect(page.locator(".question .rivals svg polygon.marked")).to_have_count(4)
+        expect(page.locator(".question .rivals .text")).to_have_text(["6.00", "5.00", "4.00", "3.00"])
+        page.keyboard.press("2")
+        expect(title).to_have_text("No value is left to look at")
+        expect(page.locator("#status")).to_have_text("Saved")
+        page.goto(f"/#/document/{number}")
+        expect(page.locator("li.value .state")).to_contain_text(["corrected", "removed"])
+    review = store.review(number)
+    assert review
+    total, tax = review.values
+    assert (total.text, total.words, total.page, total.state) == ("5.00", (5,), 1, "confirmed")
+    assert (tax.text, tax.words, tax.page, tax.state) == ("", (), None, "removed")
     store.close()
 
 
@@ -133,6 +172,23 @@ def test_the_last_answers_are_taken_back_one_by_one_also_a_corrected_no(browser:
     store.close()
 
 
+def test_the_page_says_that_another_person_has_the_last_value(browser: Browser, tmp_path: Path) -> None:
+    store = ReviewStore.open(str(tmp_path / "review.db"))
+    document = answered("asked-0")
+    store.add(replace(document, said=(replace(document.said[0], accepted=False),)))
+    with reviewing(store) as url, opened(browser, url) as first, opened(browser, url) as second:
+        first.goto("/#/questions")
+        expect(first.locator(".question .choices")).to_be_visible()
+        second.goto("/#/questions")
+        expect(second.locator("h1")).to_have_text("There is no question")
+        expect(second.get_by_text("others were asked about the values that are left")).to_be_visible()
+        first.keyboard.press("y")
+        expect(first.locator("#status")).to_have_text("Saved")
+        second.get_by_role("button", name="Try again").click()
+        expect(second.locator("h1")).to_have_text("No value is left to look at")
+    store.close()
+
+
 def values(store: ReviewStore, number: int) -> tuple[Value, ...]:
     review = store.review(number)
     assert review
@@ -144,11 +200,22 @@ def test_after_the_end_of_a_session_questions_go_on_with_another_and_no_answer_i
 ) -> None:
     store = ReviewStore.open(str(tmp_path / "review.db"))
     number = store.add(answered("asked-0"))
+    requests: list[Route] = []
+
+    def hold_the_second(route: Route) -> None:
+        requests.append(route)
+        if len(requests) != 2:
+            route.continue_()
+
     with reviewing(store) as url, opened(browser, url) as page:
+        page.route(re.compile("/review/question"), hold_the_second)
         page.goto("/#/questions")
         expect(page.locator(".question .choices")).to_be_visible()
+        while len(requests) < 2:
+            page.wait_for_timeout(20)
         with store.database.transaction() as database:
             database.exec_driver_sql("DELETE FROM sessions")
+        requests[1].continue_()  # a question that was loaded ahead would be kept for the ended session
         while page.get_by_role("heading", name="No value is left to look at").count() == 0:
             page.keyboard.press("y")
             page.wait_for_timeout(100)

@@ -230,7 +230,6 @@ def test_changed_documents_come_first_with_their_pictures(browser: Browser, tmp_
         shown = cards.count()
         expect(cards.first).to_contain_text("unseen words 1")
         assert group.locator("img").first.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
-        page.reload()
         expect(page.locator("table.documents a").first).to_have_text(re.compile("|".join(names)))
         number = int(str(cards.first.get_attribute("href")).rpartition("/")[2])
         review = store.review(number)

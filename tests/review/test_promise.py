@@ -32,13 +32,20 @@ def _said(confidence: float, accepted: bool = False, name: str = "total", row: s
     )
 
 
-def _add(store: ReviewStore, said: Iterable[Prediction], version: str = "1", right: bool | None = True) -> None:
-    """A document that a person finds right or wrong, or has not looked at."""
+def _add(
+    store: ReviewStore,
+    said: Iterable[Prediction],
+    version: str = "1",
+    right: bool | None = True,
+    of: tuple[str, str] = ("", ""),
+) -> None:
+    """A document that a person finds right or wrong, or has not looked at; `of` is its owner and its id."""
     count = store.database.rows("SELECT count(*) AS count FROM documents")[0]["count"]
     number = store.add(
         AnsweredDocument(
-            doc_id=f"d{count}", source="d.png", model_id="m", model_version=version, pages=(), said=tuple(said)
-        )
+            doc_id=of[1] or f"d{count}", source="d.png", model_id="m", model_version=version, pages=(), said=tuple(said)
+        ),
+        of[0],
     )
     found = store.review(number)
     assert found
@@ -89,6 +96,13 @@ def test_of_a_version_that_accepts_answers_only_drawn_ones_count(store: ReviewSt
     assert _promise(store, another=0.0).documents == 0, "of another model"
 
 
+def test_a_document_that_was_drawn_and_uploaded_or_answered_by_two_versions_counts_once(store: ReviewStore) -> None:
+    for owner, version in (("scanner", "v1"), ("anna", "v1"), ("scanner", "v2")):
+        _add(store, [_said(0.95)], version, of=(owner, "sent three times"))
+    _add(store, [_said(0.95)], "v2")
+    assert _promise(store, v1=None, v2=None).needed == 25 - 2
+
+
 def test_wrong_answers_lower_a_promise_and_values_of_records_do_not_count(store: ReviewStore) -> None:
     for number in range(40):
         _add(store, [_said(0.95), _said(0.95, row="items/1/1")], "v1", right=number % 4 > 0)
@@ -100,7 +114,7 @@ def test_wrong_answers_lower_a_promise_and_values_of_records_do_not_count(store:
 
 def test_nothing_is_needed_where_all_answers_are_accepted() -> None:
     """Too few have a confidence of 0.9 to show this threshold by themselves."""
-    rows = [(number, "total", 0.95 if number < 10 else 0.5, True) for number in range(60)]
+    rows = [(str(number), "total", 0.95 if number < 10 else 0.5, True) for number in range(60)]
     found = of_field("total", rows, 0.0, _GOAL)
     assert (found.shown > 0.9, found.lowered, found.next_from, found.needed) == (True, None, None, 0)
 
@@ -124,7 +138,7 @@ def test_a_threshold_that_does_not_keep_the_promise_is_shown_at_most_as_often_as
         confidence = random.random(500)
         # Of the answers from 0.6 on all are right, from 0.2 on 0.899: the threshold 0.2 is wrong.
         right = random.random(500) < np.where(confidence >= 0.6, 1, 0.798)
-        rows = [(n, "total", float(c), bool(r)) for n, (c, r) in enumerate(zip(confidence, right, strict=True))]
+        rows = [(str(n), "total", float(c), bool(r)) for n, (c, r) in enumerate(zip(confidence, right, strict=True))]
         shown = (of_field("total", rows[:seen], None, _GOAL).lowered for seen in range(25, 501, 25))
         broken += any(lowered is not None and lowered <= 0.2 for lowered in shown)
     assert broken / 2000 <= 0.1 + 2 * math.sqrt(0.1 * 0.9 / 2000)

@@ -112,7 +112,7 @@ def test_pictures_have_the_width_that_is_shown(store: ReviewStore, client: TestC
 def test_documents_are_those_of_their_owner(store: ReviewStore, client: TestClient) -> None:
     class OwnAuthenticator(Authenticator):
         async def authenticate(self, key: str) -> Visitor:
-            return Visitor("owner")
+            return Visitor("owner", key="owner")
 
     number = store.add(answered("owned"), "owner")
     refused(client.get(f"/review/documents/{number}"), 404, "not_found")

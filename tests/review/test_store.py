@@ -1,5 +1,6 @@
 """The review file: what is kept, conflicts, samples, queue and progress."""
 
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +46,20 @@ def test_a_document_is_kept_as_it_is_and_once(store: ReviewStore) -> None:
     assert [value.text for value in found.values] == [said.text for said in document.said]
     newer = store.add(replace(document, model_version="2"))
     assert newer != number
+
+
+def test_a_file_from_before_there_were_teams_keeps_its_documents(tmp_path: Path) -> None:
+    file = tmp_path / "old.db"
+    store = ReviewStore.open(str(file))
+    number = store.add(answered("kept"))
+    store.close()
+    with sqlite3.connect(file) as connection:
+        connection.executescript("ALTER TABLE sessions DROP COLUMN key; PRAGMA user_version = 1")
+    connection.close()
+    store = ReviewStore.open(str(file), create=False)
+    assert review(store, number).values
+    assert store.database.rows("SELECT key FROM sessions") == []
+    store.close()
 
 
 def test_a_save_from_an_old_revision_changes_nothing(store: ReviewStore) -> None:

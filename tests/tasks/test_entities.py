@@ -250,6 +250,37 @@ def test_the_most_probable_value_of_a_required_field_is_an_answer_where_none_is_
     assert required.entities_from_probabilities(made, shares, labels) == (), "no word may begin a date"
 
 
+@pytest.mark.parametrize(("task", "begin", "inside"), [(Entities, "B", "I"), (EntitiesBioes, "S", "E")])
+def test_guesses_are_the_next_most_probable_values_of_fields_with_one_value(
+    task: type[Entities], begin: str, inside: str
+) -> None:
+    texts = ("Date:", "14/02/2018", "12", "May", "2019", "14/02/2018", "1/1/2020", "2/2/2022", "9.00")
+    made = page(*((text, None, 0) for text in texts))
+    labels = task().label_names([["B-date", "B-paid", "B-total"]])
+    shares = np.zeros((len(texts), len(labels)), np.float32)
+    shares[:, labels.index(f"{begin}-date")] = [0.3, 0.2, 0.1, 0, 0, 0.05, 0.02, 0.0005, 0]
+    shares[[3, 4], labels.index(f"{inside}-date")] = [0.06, 0.05]
+    shares[6, labels.index(f"{begin}-paid")] = 0.5
+    shares[:, 0] = 1 - shares.sum(axis=1)
+    of_words = np.arange(len(texts), dtype=np.int32)
+    empty = np.zeros((0, 4), np.int32)
+    window = Example(
+        doc_id="d", page=3, window=0, input_ids=of_words, boxes=empty, word_index=of_words, neighbours=empty,
+        page_size=(1, 1), labels=None,
+    )  # fmt: skip
+    fields = {"date": FieldType(type="date"), "paid": FieldType(type="date", many=True), "total": FieldType()}
+    outputs = [(window, torch.from_numpy(shares))]
+    guesses = task(fields=fields).guesses(made, outputs, labels, ())
+    assert [(one.type, one.content) for one in guesses] == [
+        ("date", "14/02/2018"),
+        ("date", "12 May 2019"),
+        ("date", "1/1/2020"),
+    ]
+    assert [one.words for one in guesses] == [(1,), (2, 3, 4), (6,)]
+    assert guesses[1].confidence == pytest.approx((0.1 * 0.06 * 0.05) ** (1 / 3))
+    assert task(fields=fields).guesses(made, outputs, labels, guesses[:1]) == guesses[1:], "that one is found"
+
+
 def test_amounts_of_fields_that_are_sums_say_whether_they_are_the_sum_of_the_rows() -> None:
     """Each word of `page` is a row of its own."""
     made = page(*((text, None, line) for line, text in enumerate(("2.50", "3.00", "5.50", "10.00"))))

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.measure.drawn_invoices import long_invoice
 from layoutray.document import Page
-from layoutray.document.answers import Entity, Record, RecordSum
+from layoutray.document.answers import Entity, Found, Record, RecordSum
 from layoutray.document.record_type import RecordType
 from layoutray.errors import InputError
 from layoutray.inference.extractor import page_answers
@@ -59,7 +59,7 @@ def test_answers_of_pages_have_the_parts_of_a_record_that_goes_on_under_the_same
     rest: list[Cell] = [("price", "1.00", 500, 50), ("name", "rusk", 0, 110), ("price", "2.00", 500, 110)]
     first, second = page([("name", "milk", 0, 110)]), page(rest)
     pages = [replace(second, number=2), replace(second, number=1, doc_id="b"), replace(first, number=1)]
-    found = page_answers(pages, [entities(one) for one in pages], ("m", "1"), {"items": KIND})
+    found = page_answers(pages, [Found(entities(one)) for one in pages], ("m", "1"), {"items": KIND})
     rows = [[(one.page_number, one.row, *shown([one])) for one in answer.records] for answer in found]
     assert rows == [[(1, 1, "1.00"), (2, 2, "rusk|2.00")], [(1, 1, "rusk|1.00|2.00")], [(1, 1, "milk")]]
 

@@ -1,6 +1,7 @@
 """Serves the answers of a model for review to the people at this machine."""
 
 import contextlib
+import signal
 import socket
 import webbrowser
 from itertools import chain, islice
@@ -45,6 +46,7 @@ def run(chosen: ReviewOptions) -> int:
     terminal.say(f"{count} documents; review them at {url}; corrections go to {chosen.answers / REVIEW_FILE}")
     if chosen.open:
         webbrowser.open(url)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn raises it again at its end
     with contextlib.suppress(KeyboardInterrupt):
         uvicorn.run(local_app(store, chosen.reviewer, folder), host=_HOST, port=chosen.port, log_level="warning")
     store.close()

@@ -20,6 +20,7 @@ from layoutray.cluster.endpoint.service import Service
 from layoutray.cluster.endpoint.versions import Registry, ServedVersion, VersionOnDemand
 from layoutray.errors import InputError
 from layoutray.review.local_only import LocalOnly
+from layoutray.review.store import ReviewStore
 from layoutray.serving import request_log, review_page
 from layoutray.serving.access.auth import make_access
 from layoutray.serving.answerer import DEFAULT
@@ -31,6 +32,7 @@ from layoutray.serving.jobs.receivers import Receivers
 from layoutray.serving.jobs.routes import JobRoutes
 from layoutray.serving.jobs.runner import JobRunner
 from layoutray.serving.page_cache import PageCache
+from layoutray.serving.review_share import ReviewShare
 from layoutray.serving.routes import Routes
 from layoutray.serving.settings import ServeSettings
 from layoutray.serving.telemetry import Telemetry
@@ -77,7 +79,15 @@ class Ingress:
         self._capacity = capacity
         metrics.count_replicas(capacity)
         self._access = access = make_access(settings.keys, settings.audit, metrics)
-        self._routes = Routes(answerer=service, limits=limits, telemetry=metrics, access=access, capacity=capacity)
+        self._review = ReviewStore.open(settings.review, sample=settings.review_sample) if settings.review else None
+        self._routes = Routes(
+            answerer=service,
+            limits=limits,
+            telemetry=metrics,
+            access=access,
+            capacity=capacity,
+            review=ReviewShare(self._review, settings.review_share, metrics) if self._review else None,
+        )
         self._jobs: JobRoutes | None = None
         if settings.jobs:
             ledger = Ledger.open(settings.jobs)
@@ -102,14 +112,8 @@ class Ingress:
             api.user_middleware.append(Middleware(LocalOnly))  # behind the log of requests
         if self._jobs:
             self._jobs.add_to(api)
-        if self._settings.review:
-            review_page.mount(
-                api,
-                self._settings.review,
-                self._settings.review_sample,
-                self._routes,
-                self._access.guard,
-            )
+        if self._review:
+            review_page.mount(api, self._review, self._routes, self._access.guard)
         api.router.lifespan_context = self._lifespan
         return api
 
@@ -129,6 +133,8 @@ class Ingress:
         finally:
             for task in tasks:
                 task.cancel()
+            if self._review:
+                self._review.close()
 
 
 def _count_replicas(application: str) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from layoutray.checkpoint import Fetch
 from layoutray.cluster import gpus, ray_internals
 from layoutray.document import Page
-from layoutray.document.answers import Entity, Problem
+from layoutray.document.answers import Found, Problem
 from layoutray.document.field_type import FieldType
 from layoutray.errors import DocumentError, Reason
 from layoutray.inference import interruption
@@ -66,7 +66,7 @@ class WriteRequest:
 
 Request = PageRequest | WriteRequest
 ModelResult = BatchResult[Any] | Problem
-"""Of a PageRequest: its entities. Of a WriteRequest: what was written."""
+"""Of a PageRequest: what is `Found`. Of a WriteRequest: what was written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,14 +164,14 @@ class ModelReplica:
             loaded.answer_example()
 
 
-def _extract(extractor: Extractor, requests: Sequence[PageRequest]) -> list[tuple[Entity, ...]]:
-    found: dict[int, tuple[Entity, ...]] = {}
+def _extract(extractor: Extractor, requests: Sequence[PageRequest]) -> list[Found]:
+    found: dict[int, Found] = {}
     questions: dict[tuple[tuple[str, FieldType], ...], list[int]] = {}
     for number, request in enumerate(requests):
         questions.setdefault(tuple(request.fields.items()), []).append(number)
     for fields, numbers in questions.items():
         asked = extractor.asking(dict(fields))
-        found |= zip(numbers, asked.extract([requests[number].page for number in numbers]), strict=True)
+        found |= zip(numbers, asked.read([requests[number].page for number in numbers]), strict=True)
     return [found[number] for number in range(len(requests))]
 
 

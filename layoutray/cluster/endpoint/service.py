@@ -15,7 +15,7 @@ from layoutray.cluster.endpoint.models import Models
 from layoutray.cluster.endpoint.replicas import BatchResult, ModelResult, PageRequest, Request, WriteRequest
 from layoutray.cluster.endpoint.versions import ServedVersion
 from layoutray.document import Page
-from layoutray.document.answers import Entity, Problem
+from layoutray.document.answers import Found, Problem
 from layoutray.errors import ApiError
 from layoutray.serving import answer, failures
 from layoutray.serving.answer import DocumentAnswer, Written
@@ -197,12 +197,19 @@ class Service:
     ) -> Outcome:
         """Run a model on a page. `ocr`: seconds of OCR; `started`: start time of the page's processing."""
         request = PageRequest(model.version, page, model.fields if model.by_name else {})
-        result: BatchResult[tuple[Entity, ...]] | Problem = await self._ask[model.version.name](request, *flow)
+        result: BatchResult[Found] | Problem = await self._ask[model.version.name](request, *flow)
         if isinstance(result, Problem):
             return Outcome(page=page, problem=replace(result, page_number=page.number), ocr=ocr)
         queue = max(time.perf_counter() - started - ocr - result.seconds, 0.0)
         self.telemetry.answered(result.seconds, result.batch_size, queue)
-        return Outcome(page=page, entities=result.value, ocr=ocr, model=result.seconds / result.batch_size, queue=queue)
+        return Outcome(
+            page=page,
+            entities=result.value.entities,
+            guesses=result.value.guesses,
+            ocr=ocr,
+            model=result.seconds / result.batch_size,
+            queue=queue,
+        )
 
     async def _write(self, request: WriteRequest, flow: _Flow) -> tuple[Written, Outcome]:
         """What the model writes about a document, and the times. Raises ApiError when the model failed."""

@@ -277,7 +277,7 @@ class DocumentView {
     const open = this.review.open.length;
     const learnt = this.review.values.filter((value) => value.state === "confirmed").length;
     const left = this.review.done ? "Finished" : open ? `${open} to look at` : "Nothing left to look at";
-    this.left.textContent = `${left} · ${learnt} of ${this.review.values.length} learnt`;
+    this.left.textContent = `${left} · ${learnt} of ${this.review.listed.length} learnt`;
     this.undo.disabled = !this.review.canUndo;
     this.redo.disabled = !this.review.canRedo;
   }

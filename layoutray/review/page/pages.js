@@ -196,7 +196,7 @@ export class Pages extends EventTarget {
   }
 
   #drawValues(view) {
-    const polygons = this.review.values
+    const polygons = this.review.listed
       .filter((value) => value.page === view.page && value.state !== "removed")
       .flatMap((value) =>
         polygonsOf(value, this.review.said[value.id], view.words).map((points) => this.#polygon(value, points)),

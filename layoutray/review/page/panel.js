@@ -77,7 +77,7 @@ export class Panel extends EventTarget {
 
   draw() {
     const hadFocus = this.root.contains(document.activeElement) && !this.#editing;
-    const kept = this.review.values.filter((value) => value.state !== "removed" || this.review.said[value.id]);
+    const kept = this.review.listed.filter((value) => value.state !== "removed" || this.review.said[value.id]);
     const loose = kept.filter((value) => !value.row);
     const rows = [...new Set(kept.filter((value) => value.row).map((value) => value.row))];
     const removed = kept.filter((value) => value.state === "removed").length;

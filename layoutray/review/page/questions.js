@@ -2,14 +2,14 @@
 
 import * as api from "./api.js";
 import { resolve } from "./conflict.js";
-import { announce, button, drawing, element, quoted } from "./elements.js";
+import { announce, button, drawing, element, quoted, visible } from "./elements.js";
 import { pictureAddress } from "./pages.js";
 import { Review } from "./review.js";
 import { Saver } from "./saving.js";
 
 const MOST_ASKED = 250;
 const SHARE_OF_PAGE = 0.85;
-const KEYS = { y: "yes", n: "no", " ": "skip", u: "undo" };
+const KEYS = { y: "yes", n: "no", x: "none", " ": "skip", u: "undo", 1: 0, 2: 1, 3: 2, 4: 3 };
 
 /** What was asked in this tab, and the answers, the latest last, and the next questions; they outlive a correction. */
 const asked = [];
@@ -80,7 +80,7 @@ class Questions {
   #key(event) {
     const name = KEYS[event.key.toLowerCase()];
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat;
-    if (!name || !plain || document.querySelector("dialog[open]") || event.target.matches?.("input")) return;
+    if (name === undefined || !plain || document.querySelector("dialog[open]") || event.target.matches?.("input")) return;
     event.preventDefault(); // the space bar would press the button that has the focus
     this.#answer(name);
   }
@@ -102,14 +102,19 @@ class Questions {
     await this.#show({ ...question, document: shown }, before);
   }
 
+  /** Take an answer: its name, or the number of the rival that is the right value. */
   async #answer(name) {
     if (this.busy) return;
     if (name === "undo") return this.#undo();
     if (!this.current) return;
     const { number, id } = this.current;
+    const rival = this.review.said[id].rivals[name];
+    if ((typeof name === "number" && !rival) || (name === "none" && this.review.value(id).row)) return;
     answered.push({ question: this.current, before: this.review.value(id), looked: name !== "skip" });
     answered.splice(0, answered.length - MOST_ASKED);
     if (name === "yes") this.review.confirm(id);
+    if (name === "none") this.review.none(id);
+    if (rival) this.review.set(id, { text: rival.text, page: rival.page, words: rival.words });
     if (name !== "skip") remaining--;
     if (name !== "no") return this.next();
     this.current = null;
@@ -123,7 +128,13 @@ class Questions {
     const said = this.review.said[id];
     remaining = Math.min(remaining, left);
     const act = (name) => () => this.#answer(name);
-    const keys = `Keys: Y, N, space, U. Confidence ${Math.floor(said.confidence * 100)} %.`;
+    const doubt = said.guess ? "Not answered by the model; this is its most probable value." : "";
+    const rivals = said.rivals.map((rival, index) =>
+      element("li", {}, button(`${index + 1}`, act(index), { "aria-keyshortcuts": index + 1 }), " ",
+        quoted(rival.text, { class: "text" }), strip(shown, rival)),
+    );
+    const keys = `Keys: Y, ${rivals.length ? `1 to ${rivals.length}, ` : ""}N, X, space, U. `
+      + `Confidence ${Math.floor(said.confidence * 100)} %. ${doubt}`;
     this.main.replaceChildren(
       element(
         "div",
@@ -136,10 +147,14 @@ class Questions {
           { class: "choices" },
           button("Yes", act("yes"), { class: "primary", "aria-keyshortcuts": "y" }),
           button("No", act("no"), { "aria-keyshortcuts": "n" }),
+          value.row ? "" : button("None", act("none"),
+            { "aria-keyshortcuts": "x", title: `The document has no value of ${visible(value.name)}` }),
           button("Skip", act("skip"), { "aria-keyshortcuts": "Space" }),
           this.#undoer(),
           element("span", { class: "note" }, keys),
         ),
+        rivals.length ? element("p", { class: "note" }, "Or is it one of these?") : "",
+        element("ol", { class: "rivals" }, rivals),
       ),
     );
     announce(`${value.name}: ${value.text}?`);
@@ -179,22 +194,39 @@ function pictureOf(shown, value) {
   return pictureAddress(shown.number, page, (innerWidth / SHARE_OF_PAGE) * devicePixelRatio);
 }
 
+/** Left, right, top and bottom of regions. */
+function bounds(boxes) {
+  const numbers = (from) => boxes.flatMap((points) => points.filter((_, index) => index % 2 === from));
+  return [Math.min(...numbers(0)), Math.max(...numbers(0)), Math.min(...numbers(1)), Math.max(...numbers(1))];
+}
+
 /** The part of the page around the value, with its box. */
 function around(shown, value, said) {
   const { page, width, height } = pageOf(shown, value);
   const boxes = value.page === page ? said.polygons : [];
-  const numbers = (from) => boxes.flatMap((points) => points.filter((_, index) => index % 2 === from));
-  const [x0, x1, y0, y1] = boxes.length
-    ? [Math.min(...numbers(0)), Math.max(...numbers(0)), Math.min(...numbers(1)), Math.max(...numbers(1))]
-    : [0, width, 0, height];
+  const [x0, x1, y0, y1] = boxes.length ? bounds(boxes) : [0, width, 0, height];
   const wide = Math.min(Math.max(SHARE_OF_PAGE * width, 1.3 * (x1 - x0)), width);
   const high = Math.min(Math.max(0.5 * wide, 1.6 * (y1 - y0)), height);
   const left = Math.min(Math.max((x0 + x1 - wide) / 2, 0), width - wide);
   const top = Math.min(Math.max((y0 + y1 - high) / 2, 0), height - high);
+  return cut(shown, value, boxes, [left, top, wide, high]);
+}
+
+/** The lines of the page around a rival, with its box. */
+function strip(shown, rival) {
+  const { width } = pageOf(shown, rival);
+  const [, , y0, y1] = bounds(rival.polygons);
+  const margin = Math.min((y1 - y0) / 2, width / 40);
+  return cut(shown, rival, rival.polygons, [0, y0 - margin, width, y1 - y0 + 2 * margin]);
+}
+
+/** A part of the picture of a value's page, with the regions of the value. */
+function cut(shown, value, boxes, part) {
+  const { page, width, height } = pageOf(shown, value);
   const picture = { href: pictureOf(shown, value), width, height, preserveAspectRatio: "none" };
   return drawing(
     "svg",
-    { class: "page", role: "img", "aria-label": `Page ${page}`, viewBox: `${left} ${top} ${wide} ${high}` },
+    { class: "page", role: "img", "aria-label": `Page ${page}`, viewBox: part.join(" ") },
     drawing("image", picture),
     boxes.map((points) => drawing("polygon", { class: "value open marked", points: points.join(" ") })),
   );

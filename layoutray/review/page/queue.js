@@ -25,7 +25,7 @@ export async function showQueue(main, filters, session) {
       element("h1", {}, "Queue"),
       progress(answer.progress),
       promised(promises),
-      changed(),
+      changed(query),
       filterForm(query, answer.progress),
       table(answer.documents),
       pager(query, answer),
@@ -66,7 +66,7 @@ function promised(promises) {
 }
 
 /** Whether documents have changed, what shows it, and pictures of the documents to label first. */
-function changed() {
+function changed(query) {
   const place = element("section", { class: "changed", "aria-label": "Changed documents" });
   api.get("/review/drift").then(({ since, signals, documents }) => {
     if (!documents?.length) return;
@@ -77,7 +77,10 @@ function changed() {
         element("li", {}, visible(signal), `: median ${short(now)}, before ${short(before)}`))),
       element("div", { class: "pictures" }, documents.map(card)),
     );
-  }, (error) => place.append(element("p", {}, error.message)));
+    return api.get(`/review/documents?${query}`); // has them first from now on
+  }).then((answer) => {
+    if (answer) place.parentNode?.querySelector("table.documents")?.replaceWith(table(answer.documents));
+  }).catch((error) => place.append(element("p", {}, error.message)));
   return place;
 }
 

@@ -27,6 +27,11 @@ export class Review extends EventTarget {
     return this.now.values;
   }
 
+  /** The values that are listed: of what the model has only guessed, those that a person has answered. */
+  get listed() {
+    return this.values.filter((value) => value.state !== "open" || !this.said[value.id]?.guess);
+  }
+
   get done() {
     return this.now.done;
   }
@@ -72,6 +77,11 @@ export class Review extends EventTarget {
     this.#change(this.values.map((value) => (ids.includes(value.id) ? { ...value, state: "removed" } : value)));
   }
 
+  /** Say that the document has no value of this name. */
+  none(id) {
+    this.set(id, { text: "", page: null, words: [], state: "removed" });
+  }
+
   restore(id) {
     this.set(id, {});
   }
@@ -108,7 +118,7 @@ export class Review extends EventTarget {
 
   /** The values that nobody has looked at, those that need no look included, and those that are wrong. */
   get unseen() {
-    return this.values.filter((value) => ["open", "rejected"].includes(value.state));
+    return this.listed.filter((value) => ["open", "rejected"].includes(value.state));
   }
 
   /**

@@ -28,8 +28,10 @@ class Caller:
     """Who sent a request. This one is anonymous and has no limits."""
 
     name = ""
+    owner = ""
+    """Whose documents the caller sees on the review page, and sends to it."""
     sees_all = True
-    """Whether the caller may see the jobs of others."""
+    """Whether the caller may see the jobs and documents of others."""
 
     async def take_pages(self, pages: int) -> None:
         """Count pages that are about to be processed. Raises ApiError (429) when the key has too few left today."""
@@ -143,7 +145,7 @@ class KeyHolder(Caller):
     """The holder of a key."""
 
     def __init__(self, key: Key, store: KeyStore, pages: int = 0) -> None:
-        self.name = key.name
+        self.name, self.owner = key.name, key.owner
         self.sees_all = "admin" in key.scopes
         self._key = key
         self._store = store

@@ -28,7 +28,7 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 _KEY_FILE = FileKind(
     name="key file",
     application_id=0x6C726B79,  # "lrky"
-    version=1,
+    version=2,
     settings=("synchronous = NORMAL",),  # requests are counted here
     create=executed("""
         CREATE TABLE keys (
@@ -39,7 +39,8 @@ _KEY_FILE = FileKind(
             requests_per_minute INTEGER,
             created REAL NOT NULL,
             revoked REAL,
-            full_at REAL NOT NULL DEFAULT 0
+            full_at REAL NOT NULL DEFAULT 0,
+            team TEXT NOT NULL DEFAULT ''
         );
         CREATE TABLE pages (
             name TEXT NOT NULL REFERENCES keys,
@@ -48,6 +49,7 @@ _KEY_FILE = FileKind(
             PRIMARY KEY (name, day)
         )
     """),
+    migrations={1: executed("ALTER TABLE keys ADD COLUMN team TEXT NOT NULL DEFAULT ''")},
 )
 _PREFIX = "layoutray"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -67,6 +69,7 @@ class Key:
         pages_per_day: most pages in one day (UTC); None is no limit.
         requests_per_minute: most requests in any 60 seconds, on average; None is no limit.
         created, revoked: Unix time; `revoked` is None while the key is valid.
+        team: keys of one team share the documents of the review page; empty: the key shares them with none.
     """
 
     name: str
@@ -76,6 +79,12 @@ class Key:
     created: float
     revoked: float | None = None
     pages_today: int = 0
+    team: str = ""
+
+    @property
+    def owner(self) -> str:
+        """Who has the documents of the key under review: its team, or the key. No name of a key has a space."""
+        return f"team {self.team}" if self.team else self.name
 
     def may(self, scopes: Collection[str]) -> bool:
         return "admin" in self.scopes or not set(scopes).isdisjoint(self.scopes)
@@ -101,25 +110,29 @@ class KeyStore:
         scopes: Sequence[Scope],
         pages_per_day: int | None = None,
         requests_per_minute: int | None = None,
+        team: str = "",
     ) -> str:
         """Create a key and return its text, which cannot be read again.
 
         Raises:
-            InputError: when the name has other characters than lower-case letters, digits and dashes, or is taken.
+            InputError: when the name is taken, or name or team has other characters than lower-case letters, digits
+                and dashes.
         """
-        if not _NAME.fullmatch(name):
-            raise InputError(
-                f"{name!r} cannot be the name of a key; use 1 to 64 of a-z, 0-9 and -, and begin with a letter or digit"
-            )
+        for kind, given in (("key", name), ("team", team or name)):
+            if not _NAME.fullmatch(given):
+                raise InputError(
+                    f"{given!r} cannot be the name of a {kind}; use 1 to 64 of a-z, 0-9 and -, and begin with a letter "
+                    "or digit"
+                )
         text = f"{_PREFIX}_{name}_{secrets.token_hex(32)}"
-        values = (name, _sha256(text), " ".join(scopes), pages_per_day, requests_per_minute, time.time())
-        columns = "name, sha256, scopes, pages_per_day, requests_per_minute, created"
+        values = (name, _sha256(text), " ".join(scopes), pages_per_day, requests_per_minute, time.time(), team)
+        columns = "name, sha256, scopes, pages_per_day, requests_per_minute, created, team"
         with self._database.transaction() as database:
             if database.exec_driver_sql("SELECT 1 FROM keys WHERE name = ?", (name,)).first():
                 raise InputError(
                     f"there is or was a key {name}; the audit log needs names that are used once: choose another"
                 )
-            database.exec_driver_sql(f"INSERT INTO keys ({columns}) VALUES (?, ?, ?, ?, ?, ?)", values)
+            database.exec_driver_sql(f"INSERT INTO keys ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         self._database.sync()
         return text
 
@@ -211,6 +224,7 @@ def _key(row: RowMapping) -> Key:
         created=row["created"],
         revoked=row["revoked"],
         pages_today=row["pages"] or 0,
+        team=row["team"],
     )
 
 

@@ -130,9 +130,24 @@ def test_a_file_of_another_version_or_kind_is_refused_by_name_and_left_alone(sto
     connection.execute("PRAGMA user_version = 7")
     connection.close()
     before = file.read_bytes()
-    with pytest.raises(InputError, match=r"keys\.db is a key file of version 7; this layoutray uses version 1"):
+    with pytest.raises(InputError, match=r"keys\.db is a key file of version 7; this layoutray uses version 2"):
         KeyStore.open(str(file))
     assert file.read_bytes() == before
+
+
+def test_keys_of_a_file_from_before_there_were_teams_are_in_none(store: KeyStore, file: Path) -> None:
+    text = store.create("acme", ["review"])
+    store.close()
+    with sqlite3.connect(file) as connection:
+        connection.executescript("ALTER TABLE keys DROP COLUMN team; PRAGMA user_version = 1")
+    connection.close()
+    store = KeyStore.open(str(file))
+    assert (found(store, text).team, found(store, text).owner) == ("", "acme")
+    team = found(store, store.create("anna", ["review"], team="acme"))
+    assert team.owner == found(store, store.create("bert", ["review"], team="acme")).owner
+    assert team.owner != "acme", "a team is not the key of the same name"
+    with pytest.raises(InputError, match="'A b' cannot be the name of a team"):
+        store.create("carl", ["review"], team="A b")
 
 
 def test_a_file_that_is_no_key_file_is_refused(file: Path) -> None:
