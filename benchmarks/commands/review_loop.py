@@ -11,7 +11,6 @@ and measured on the test documents.
 """
 
 import argparse
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,14 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure.question_round import WAYS, QuestionRound
-from benchmarks.measure.review_round import LoopSettings, ReviewRound
+from benchmarks.measure.review_round import LoopSettings, ReviewRound, browser_program
 from benchmarks.measure.spread import Spread
 from benchmarks.options import RunsOptions, add_recipe, add_runs_options
 from benchmarks.training_runs import Runs
 from layoutray.cli.shared import terminal
 from layoutray.cli.shared.checked import positive, whole
 from layoutray.cli.shared.options import parse
-from layoutray.errors import InputError
 from layoutray.metrics.bootstrap import Estimate, f1
 
 _BEFORE, _AFTER = "before", "after"
@@ -56,8 +54,7 @@ class ReviewLoopOptions(RunsOptions):
 
 def main(arguments: Sequence[str]) -> int:
     options = parse(_parser(), arguments, ReviewLoopOptions)
-    if shutil.which("chromium") is None:
-        raise InputError("there is no chromium on PATH; run `make chromium`")
+    browser_program()  # fails at once if there is none
     runs = Runs("review-loop", options)
     settings = LoopSettings(
         recipe=options.recipe,

@@ -37,6 +37,14 @@ _PATIENCE = 120_000
 """Milliseconds that a page may take on a busy machine."""
 
 
+def browser_program() -> str:
+    """The path of Chromium. Raises InputError when there is none."""
+    found = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    if found is None:
+        raise InputError("there is no chromium-headless-shell or chromium on PATH; run `make chromium`")
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopSettings:
     """What all rounds share.
@@ -144,7 +152,7 @@ class ReviewRound:
         arguments = [*self._at(answers, "--pages", pages), "--sample", "0", "--reviewer", "script"]
         log_file = self._path(f"{answers}.log")
         with started("review", arguments, "/", log_file) as url, sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            browser = playwright.chromium.launch(executable_path=browser_program(), args=["--no-sandbox"])
             with contextlib.closing(browser):
                 page = browser.new_page(base_url=url, viewport=_WINDOW)
                 page.set_default_timeout(_PATIENCE)
