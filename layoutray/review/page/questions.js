@@ -130,7 +130,7 @@ class Questions {
     const act = (name) => () => this.#answer(name);
     const doubt = said.guess ? "Not answered by the model; this is its most probable value." : "";
     const rivals = said.rivals.map((rival, index) =>
-      element("li", {}, button(`${index + 1}`, act(index), { "aria-keyshortcuts": index + 1 }), " ",
+      element("li", {}, button(`${index + 1}`, act(index), { "aria-keyshortcuts": index + 1 }),
         quoted(rival.text, { class: "text" }), strip(shown, rival)),
     );
     const keys = `Keys: Y, ${rivals.length ? `1 to ${rivals.length}, ` : ""}N, X, space, U. `
@@ -139,7 +139,7 @@ class Questions {
       element(
         "div",
         { class: "question" },
-        element("p", { class: "note" }, quoted(shown.name), ` · ${remaining} values to look at `, toQueue()),
+        element("p", { class: "note" }, quoted(shown.name), ` · ${remaining} value${remaining === 1 ? "" : "s"} to look at `, toQueue()),
         element("h1", {}, quoted(value.name), ": ", quoted(value.text, { class: "text" }), "?"),
         around(shown, value, said),
         element(
