@@ -165,7 +165,11 @@ class SkimConfig(EncoderConfig):
 
 
 def check_ranges(config: Any, *, smallest: Mapping[str, int]) -> None:
-    """Raise InputError for an integer field below its entry in `smallest`, or 1, or a float field outside [0, 1)."""
+    """Check that each integer field is at least 1, or its entry in `smallest`, and that each float field is in [0, 1).
+
+    Raises:
+        InputError: with the field, its value and the allowed values.
+    """
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if isinstance(value, int) and value < smallest.get(field.name, 1):

@@ -33,7 +33,12 @@ class TrainOptions(JobOptions):
 
 @dataclass(frozen=True)
 class Trained:
-    """A finished training: folder or address of its checkpoint, and the metrics at which it was saved; also `step`."""
+    """A finished training.
+
+    Attributes:
+        checkpoint: its folder or address.
+        metrics: those of the evaluation at which the model was saved; also `step`.
+    """
 
     checkpoint: str
     metrics: Mapping[str, float]

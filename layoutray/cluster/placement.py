@@ -15,7 +15,12 @@ _CPUS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """Replicas of a model, whose folder `fetch` gives. `gpus`: of each; None: 1 if the cluster has as many, else 0."""
+    """Replicas of a model.
+
+    Attributes:
+        gpus: GPUs of each replica; None is one if the cluster has one for each replica, else 0.
+        fetch: gives the folder of the model's checkpoint in the process that reads it.
+    """
 
     count: int = 1
     gpus: float | None = None

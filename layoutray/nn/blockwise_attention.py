@@ -13,7 +13,11 @@ from layoutray.nn.token_scoring import received_attention
 
 
 class BlockwiseAttention(MultiHeadAttention):
-    """Multi-head self-attention in blocks of `block` tokens (0: one; the last may be shorter), no residual or norm."""
+    """Multi-head self-attention within blocks, without residual and norm.
+
+    Args:
+        block: number of tokens per block; 0 means one block. The last block may be shorter.
+    """
 
     def __init__(self, width: int, heads: int, dropout: float, block: int) -> None:
         super().__init__(width, heads, dropout)

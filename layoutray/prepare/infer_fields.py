@@ -26,7 +26,13 @@ _CENTS = re.compile(r"[.,]\d\d?\D{0,4}$")
 
 @dataclass(frozen=True, slots=True)
 class InferredFields:
-    """The types of fields, the numbers of documents that have them, and the fields of records, the key first."""
+    """The fields of a data set.
+
+    Attributes:
+        types: of each field, by name.
+        documents: number of documents that have a value of the field, by name.
+        records: the fields of records, the key first; empty without records.
+    """
 
     types: Mapping[str, FieldType]
     documents: Mapping[str, int]

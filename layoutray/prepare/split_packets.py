@@ -23,7 +23,13 @@ _NOT_IN_NAMES = re.compile(r"[^\w-]+")
 
 @dataclass(frozen=True, slots=True)
 class SplitAnswers:
-    """The data sets (folders) and numbers of documents of each kind, and the numbers of other pages, by their role."""
+    """What the packets hold.
+
+    Attributes:
+        kinds: folder of the data set of each kind.
+        documents: number of documents of each kind.
+        others: number of blank pages and of separator sheets.
+    """
 
     kinds: Mapping[str, str]
     documents: Mapping[str, int]

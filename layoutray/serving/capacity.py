@@ -51,7 +51,11 @@ class Capacity:
 
 
 class FairSlots:
-    """As many places as `number` says now, which owners share, see `fair`. The time of a place is its cost."""
+    """Places that owners of documents share, see `fair`. Their number may change. The time of a place is its cost.
+
+    Args:
+        number: gives the number of places now.
+    """
 
     def __init__(self, number: Callable[[], int]) -> None:
         self._number = number

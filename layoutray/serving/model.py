@@ -135,7 +135,12 @@ class ModelDescription:
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """A model of an endpoint: its served version, if a request has asked for it, and why the wanted one is not."""
+    """A model of an endpoint.
+
+    Attributes:
+        description: of the served version; None until a request has asked for the model.
+        refusal: why the version that is to be served is not; None if it is.
+    """
 
     description: ModelDescription | None
     refusal: VersionError | None = None

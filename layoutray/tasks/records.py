@@ -132,7 +132,12 @@ def _by_record_type(
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """How the records of a document stand: the type with which each begins, empty without any, and those above it."""
+    """How the records of a document stand.
+
+    Attributes:
+        key: type of the entity with which a record begins; empty without entities.
+        leading: types that stand above the key.
+    """
 
     key: str
     leading: frozenset[str]

@@ -82,7 +82,11 @@ def _shown(value: Any) -> str:
 
 
 def command_tags(command: str) -> dict[str, str]:
-    """Tags of a run that `command` (shell or Python) has started: source, command, login name, commit, if known."""
+    """Tags of a run that `command` has started: source, command, login name and commit, those that are known.
+
+    Args:
+        command: `layoutray VERB ...` in a shell, or `layoutray.VERB(...)` in Python.
+    """
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # a container's user may have no name

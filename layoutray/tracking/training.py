@@ -15,7 +15,13 @@ from layoutray.training.reporter import HISTORY, JsonLines, Reporter, training_m
 
 @dataclass(frozen=True)
 class Tracking:
-    """Where the runs of a command go (no `experiment`: one called like the data), and what repeats it."""
+    """Where the runs of a command go, and what repeats it.
+
+    Attributes:
+        uri: of MLflow.
+        experiment: empty for one called like the data.
+        command: `layoutray VERB ...` in a shell, or `layoutray.VERB(...)` in Python.
+    """
 
     uri: str
     experiment: str

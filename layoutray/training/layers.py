@@ -15,7 +15,11 @@ from layoutray.errors import InputError
 
 
 def compile_layers(model: nn.Module, device: torch.device) -> None:
-    """Compile each layer for windows of any length; equal ones share it. Raises InputError without a compiler."""
+    """Compile each layer for windows of any length. Equal layers share the result, so that one of them takes time.
+
+    Raises:
+        InputError: if this machine has no compiler for the code that PyTorch writes for `device`.
+    """
     language, variable, usual = ("C", "CC", "gcc") if device.type == "cuda" else ("C++", "CXX", "g++")
     name = os.environ.get(variable, usual)
     if shutil.which(name) is None:

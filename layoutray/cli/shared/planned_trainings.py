@@ -95,7 +95,11 @@ def plan(whole: Job, scheduled: Schedule, out: str) -> PlannedTrainings:
 
 
 def check_measured(held_out: Iterable[Collection[str]], documents: Iterable[Document]) -> None:
-    """Raise InputError if all documents that measure a model (`held_out`, not trained on) are known only in part."""
+    """Raise InputError if models would be measured only on documents that are known in part.
+
+    Args:
+        held_out: ids of the documents that each measured model is not trained on.
+    """
     measured = {doc_id for part in held_out for doc_id in part}
     if not any(one.doc_id in measured and not one.partial for one in documents):
         raise InputError(

@@ -47,7 +47,14 @@ _LONGEST = 2048
 
 @dataclass(frozen=True)
 class _Kind:
-    """One `model_type` of the release: its settings -> ours, and `fixed` ones, of which we support only the default."""
+    """One `model_type` of the release.
+
+    Attributes:
+        arch: our architecture.
+        names: the release's parameter names <-> ours.
+        settings: required settings of the release -> ours.
+        fixed: settings for which our model supports only one value, the release's default.
+    """
 
     arch: str
     names: NameTable

@@ -40,7 +40,10 @@ class PagesOfDocument(KnownPages):
         return _OUTCOME.validate_json(rows[0]["outcome"]) if rows else None
 
     async def put(self, number: int, outcome: Outcome) -> None:
-        """Keep a page if its document still waits, in place of another version's; not one whose failure may pass."""
+        """Keep a page, unless its document no longer waits. It replaces that of another version of the model.
+
+        A page that failed for a reason that may pass is not kept.
+        """
         if not (outcome.problem and outcome.problem.retryable):
             await asyncio.to_thread(self._put, number, outcome)
 
@@ -65,7 +68,12 @@ class PagesOfDocument(KnownPages):
 
 
 def page_results(database: Database, job: str, after: int, limit: int) -> Generator[Mapping[str, Any]]:
-    """What is shown of each page after number `after`, in the order of the answers, for each file; one at a time."""
+    """What is shown of each page, in the order in which they were answered, once for each file; read one at a time.
+
+    Args:
+        after: `number` of the last page that is not wanted; 0 for all.
+        limit: most pages.
+    """
     same_pages = (DOCUMENTS.c.job == PAGES.c.job) & (DOCUMENTS.c.content == PAGES.c.content)
     lines = select(FILES.c.position, FILES.c.name, PAGES.c.content, PAGES.c.model_version, PAGES.c.shown)
     lines = lines.join_from(PAGES, DOCUMENTS, same_pages).join(FILES, DOCUMENT_FILES)
