@@ -150,7 +150,11 @@ def predicted_values(
 
 
 def _with_rivals(values: Sequence[Prediction], possible: Iterable[Mapping[str, Any]]) -> Iterator[Prediction]:
-    """The values with their rivals, and the most probable value of each field that has none."""
+    """The values with their rivals, and the most probable value of each field that has none.
+
+    A model is too sure that a field has no value: a guess is right with about the square root of its probability
+    (docs/results/review.md).
+    """
     others: dict[str, dict[str, Prediction]] = defaultdict(dict)
     for one in sorted(possible, key=lambda one: -one["confidence"]):
         others[one["type"]].setdefault(one["content"], _prediction(one, one["type"], tuple(one["words"])))
@@ -160,7 +164,7 @@ def _with_rivals(values: Sequence[Prediction], possible: Iterable[Mapping[str, A
         yield replace(value, rivals=_rivals(others[value.name].values()))
     answered = {value.name for value in values}
     for first, *further in (own.values() for name, own in others.items() if name not in answered):
-        yield replace(first, guess=True, rivals=_rivals(further))
+        yield replace(first, guess=True, confidence=math.sqrt(first.confidence), rivals=_rivals(further))
 
 
 def _rivals(others: Iterable[Prediction]) -> tuple[Rival, ...]:

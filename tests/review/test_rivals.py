@@ -1,8 +1,11 @@
 """Other possible values: what a question offers, what of it becomes truth, and what is not listed."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from layoutray.document.tags import unknown_but_not
 from layoutray.review import truth
@@ -33,6 +36,7 @@ def test_rivals_are_the_other_entities_and_guesses_and_a_field_without_a_value_g
     assert (total.rivals[0].page, total.rivals[0].words, len(total.rivals[0].polygons[0])) == (1, (1,), 8)
     assert (tax.name, tax.text, tax.guess, tax.needs_look) == ("tax", "1.50", True, False)
     assert [one.text for one in tax.rivals] == ["0.50"]
+    assert tax.confidence == pytest.approx(math.sqrt(0.4))
 
 
 def test_nothing_is_said_of_a_guess_until_it_is_answered(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_requests_of_one_batch_may_name_different_fields(start: Path) -> None:
     requests = [
         PageRequest(Version("start", ""), page, fields) for page, fields in zip(pages(3), questions, strict=True)
     ]
-    found = _extract(NamedExtractor(loaded, "m", CPU), requests)
+    found = [one.entities for one in _extract(NamedExtractor(loaded, "m", CPU), requests)]
     alone = [Extractor(named(loaded, one.fields), "m", CPU).extract([one.page])[0] for one in requests]
     assert [[entity.words for entity in of_page] for of_page in found] == [
         [entity.words for entity in of_page] for of_page in alone

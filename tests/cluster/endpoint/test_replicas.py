@@ -28,14 +28,14 @@ class BreakableReplica(ModelReplica):
     async def break_model(self, only_long: bool) -> None:
         model = self._versions.served.model
         assert isinstance(model, Extractor)
-        working = model.extract
+        working = model.read
 
         def broken(given: Sequence[Page]) -> object:
             if only_long and all(len(page.words) == 1 for page in given):
                 return working(given)
             raise RuntimeError("CUDA error: an illegal memory access was encountered")
 
-        model.extract = broken
+        model.read = broken
 
 
 @pytest.mark.usefixtures("cluster")
