@@ -15,6 +15,8 @@ STEPS_OF_A_START = 40
 """Fewest steps from a model that was trained on other labelled documents."""
 STEPS_OF_AN_ENCODER = 100
 """Fewest steps from a text encoder."""
+STEPS_WITH_PARTIAL = 300
+"""The same if some documents are known in part, which have few values each (docs/results/review.md)."""
 SHARE_OF_A_START = 0.5
 """Of a start that answers fields by their names, in models of the fewest steps."""
 _BATCH = 8
@@ -67,7 +69,7 @@ def schedule(documents: int, windows: int, fewest_steps: int, start_share: float
     """The trainings of `documents` labelled documents that have `windows` windows.
 
     Args:
-        fewest_steps: STEPS_OF_A_START or STEPS_OF_AN_ENCODER.
+        fewest_steps: one of the constants above.
         start_share: SHARE_OF_A_START or 0; longer trainings have 0.
         folds: number of parts; 0 chooses it: 5, of which one is measured if there are more than 50 documents.
 

@@ -10,7 +10,14 @@ from layoutray.document import Document
 from layoutray.errors import InputError
 from layoutray.recipe import files, recipes
 from layoutray.recipe.recipes import Recipe
-from layoutray.recipe.schedule import SHARE_OF_A_START, STEPS_OF_A_START, STEPS_OF_AN_ENCODER, Schedule, schedule
+from layoutray.recipe.schedule import (
+    SHARE_OF_A_START,
+    STEPS_OF_A_START,
+    STEPS_OF_AN_ENCODER,
+    STEPS_WITH_PARTIAL,
+    Schedule,
+    schedule,
+)
 from layoutray.store import sources
 from layoutray.store.card import Card
 from layoutray.tasks import ReadsNames, TagsWords
@@ -68,9 +75,11 @@ def recipe_of(name: str, task: Mapping[str, Any], init: str, start: Recipe, assi
 
 def schedule_for(examples: str, start: Recipe, folds: int) -> Schedule:
     """The schedule for encoded documents; arguments as `recipe_of` and `schedule`."""
-    fewest = STEPS_OF_A_START if isinstance(start.task, TagsWords) else STEPS_OF_AN_ENCODER
+    card = Card.read(examples)
+    of_encoder = STEPS_WITH_PARTIAL if card.partial else STEPS_OF_AN_ENCODER
+    fewest = STEPS_OF_A_START if isinstance(start.task, TagsWords) else of_encoder
     share = SHARE_OF_A_START if isinstance(start.task, ReadsNames) else 0.0
-    return schedule(len(training_documents(examples)), Card.read(examples).examples["train"], fewest, share, folds)
+    return schedule(len(training_documents(examples)), card.examples["train"], fewest, share, folds)
 
 
 def plan(whole: Job, scheduled: Schedule, out: str) -> PlannedTrainings:
