@@ -116,12 +116,12 @@ class Entities(WordLabelling):
             for name, kind in document_fields_of(self).items()
             if not kind.many and kind.type not in ("mark", "signature")
         ]
-        probabilities = word_probabilities(page, outputs, labels)
+        probabilities, tags = word_probabilities(page, outputs, labels), [*map(split_tag, labels)]
         guesses: list[Entity] = []
         for name in names:
             kind = self.fields[name]
-            begins = probabilities[:, [split_tag(label) in (("B", name), ("S", name)) for label in labels]].sum(axis=1)
-            inside = probabilities[:, [split_tag(label) in (("I", name), ("E", name)) for label in labels]].sum(axis=1)
+            begins = probabilities[:, [tag in (("B", name), ("S", name)) for tag in tags]].sum(axis=1)
+            inside = probabilities[:, [tag in (("I", name), ("E", name)) for tag in tags]].sum(axis=1)
             known = {normal_form(entity.content, kind) for entity in found if entity.type == name} | {None}
             most = len(known) + _MOST_GUESSES
             for word in np.argsort(-begins, kind="stable")[:_MOST_TRIES].tolist():
