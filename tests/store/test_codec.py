@@ -1,4 +1,4 @@
-import time
+import timeit
 from itertools import pairwise
 from pathlib import Path
 
@@ -86,12 +86,11 @@ def test_no_label_at_all_is_not_the_same_as_labels_that_are_missing() -> None:
 def test_numbers_are_read_without_making_objects() -> None:
     pages = [page(f"d{number}", 1, *(word("word", line=line) for line in range(300))) for number in range(200)]
     table = codec.pages_table(pages, map(str, range(200)))
-    start = time.perf_counter()
-    codec.boxes_of(table)
-    columns = time.perf_counter() - start
-    start = time.perf_counter()
-    list(codec.pages_of(table))
-    assert columns < (time.perf_counter() - start) / 20
+    columns, objects = (
+        min(timeit.repeat(read, number=1, repeat=3))  # the fastest: other processes may interrupt a run
+        for read in (lambda: codec.boxes_of(table), lambda: list(codec.pages_of(table)))
+    )
+    assert columns < objects / 20
 
 
 def test_documents_come_back_as_they_were() -> None:
