@@ -6,8 +6,8 @@ endpoint answers the test documents before and after. A second script types all 
 
 With `--questions`, a script reviews the `--more` documents that `select` chooses, and another one answers questions yes
 or no over all other training documents, in a third of the time. Both begin with the answers of the model of the first
-documents, or of the start with `--first 0`. A model is trained from the start on the first documents and each review,
-and measured on the test documents.
+documents, or of the start with `--first 0`. It is trained further on the first documents and each review, and measured
+on the test documents.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """A full review of the documents that `select` chooses, and questions over all documents in a share of its time.
 
 Both begin with the answers of a model to the other training documents: the start, or one that was trained from it on
-the first documents. Both end with a training from the start on the first documents and what people said, and are scored
-on the test documents.
+the first documents. Both end with a training that goes on from this model, on the first documents and what people said,
+and are scored on the test documents.
 """
 
 import csv
@@ -90,7 +90,7 @@ class QuestionRound(ReviewRound):
         return chosen
 
     def _learn(self, way: str, answers: str) -> None:
-        """Train from the start on the first documents, and what a way has left in the folder of the answers."""
+        """Go on training the model on the first documents, and what a way has left in the folder of the answers."""
         settings, recipe = self._settings, self._settings.recipe
         reviewed, windows, model = (self._path(f"{way}-{name}") for name in ("reviewed", "windows", "model"))
         words = ["ingest-reviewed", str(self._path(answers)), str(reviewed), "--set", "dev_share=0"]
@@ -102,5 +102,5 @@ class QuestionRound(ReviewRound):
         first = [str(self._path("labelled"))] if settings.first else []
         encode = [recipe, *first, str(reviewed), "--out", str(windows), *keywords]
         self._once(f"encode-{way}", lambda: self._verb("encode", encode))
-        finetune = [recipe, str(windows), "--out", str(model), "--init", str(settings.start), *keywords]
+        finetune = [recipe, str(windows), "--out", str(model), "--init", str(self._model), *keywords]
         self._once(f"finetune-{way}", lambda: self._verb("finetune", finetune))

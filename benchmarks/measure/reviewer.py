@@ -215,17 +215,19 @@ class Questioner(Reviewer):
             asked = self._page.locator(".question bdi").all_inner_texts()
             if not asked:
                 break
-            document, name, text, *rivals = asked
+            document, name, text, *alternatives = asked
             documents.add(document)
             values += 1
-            self._answer(name, text, rivals, self._truths[document])
+            self._answer(name, text, alternatives, self._truths[document])
             self._page.wait_for_function(_NEXT, arg=asked)
         expect(self._page.locator("#status")).not_to_contain_text("Saving")
         return ReviewTime(len(documents), values, time.perf_counter() - started, self._hands.seconds - before)
 
-    def _answer(self, name: str, text: str, rivals: Sequence[str], truth: TrueDocument) -> None:
+    def _answer(self, name: str, text: str, alternatives: Sequence[str], truth: TrueDocument) -> None:
         self._hands.think()
-        right = [name in truth.values and self._is_right(name, one, truth.values[name]) for one in (text, *rivals)]
+        right = [
+            name in truth.values and self._is_right(name, one, truth.values[name]) for one in (text, *alternatives)
+        ]
         if right[0]:
             self._hands.press("y")
             return

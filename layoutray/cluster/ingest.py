@@ -184,9 +184,14 @@ def run_plan(
         for table in _mapped(tasks, PageWorker, recipe, workers, recipe.pages_per_shard, out=output.folder):
             reasons = list(chain.from_iterable(table["reasons"].to_pylist()))  # empty for a success
             failures = [reason for reason in reasons if reason]
-            latest = replace(latest, done=latest.done + len(reasons), failures=latest.failures + Counter(failures))
+            # A worker that replaces a killed one groups its results anew. Ray forwards only the rows behind those that
+            # it has, so that some results may be counted twice or not at all before the end.
+            count = min(latest.done + len(reasons), latest.total)
+            latest = replace(latest, done=count, failures=latest.failures + Counter(failures))
             meter.dead(failures)
             meter.done(len(reasons), waiting=latest.total - latest.done)
             progress(latest)
+        if latest.done < latest.total:
+            progress(replace(latest, done=latest.total))
     output.reconcile(plan)
     return len(tasks)

@@ -47,16 +47,23 @@ class Entity:
     drawn: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A possible value of a document field that the model does not answer. Attributes as in `Entity`."""
+
+    type: str
+    content: str
+    confidence: float
+    bounding_regions: tuple[Region, ...]
+    words: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a model has found on a page.
-
-    Attributes:
-        guesses: further possible values of document fields, which are not answered; see `TagsWords.guesses`.
-    """
+    """What a model has found on a page: its answers, and what else the values of fields may be."""
 
     entities: tuple[Entity, ...]
-    guesses: tuple[Entity, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +222,7 @@ class AnswerWarning:
 class Answer:
     """The answer for one document or page: entities, pages, errors, and the records that the entities form.
 
-    `guesses`: see `Found`.
+    `candidates`: see `Found`.
     """
 
     doc_id: str
@@ -227,7 +234,7 @@ class Answer:
     pages: tuple[PageAnswer, ...]
     errors: tuple[Problem, ...] = ()
     records: tuple[Record, ...] = ()
-    guesses: tuple[Entity, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
     warnings: tuple[AnswerWarning, ...] = ()
 
     def to_json(self) -> dict[str, Any]:

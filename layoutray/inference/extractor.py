@@ -128,7 +128,7 @@ class Tagging:
                 *labelled_marks(left, self.fields),
                 *signatures(left, self.fields),
             )
-            found.append(Found(entities, self.task.guesses(left, outputs, self.labels, entities)))
+            found.append(Found(entities, self.task.candidates(left, outputs, self.labels, entities)))
         return found
 
     def _left_to_model(self, page: Page) -> Page:
@@ -301,7 +301,7 @@ def page_answers(
                 model_version=model[1],
                 status="success",
                 entities=entities,
-                guesses=found[place].guesses,
+                candidates=found[place].candidates,
                 pages=(
                     PageAnswer(
                         page_number=page.number, width=page.width, height=page.height, num_words=len(page.words)

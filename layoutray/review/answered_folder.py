@@ -44,15 +44,17 @@ def answered_documents(answers: str, pages: str, ranking: str = "") -> Iterator[
             pages_of[page.doc_id].append(page)
     for doc_id, unordered in pages_of.items():
         answered = lines[doc_id]
-        entities = [entity for line in answered for entity in line["entities"]]
-        records, guesses = ([one for line in answered for one in line.get(key, ())] for key in ("records", "guesses"))
+        # Models of pages have no records, and answers of earlier versions no candidates.
+        found = [
+            [one for line in answered for one in line.get(key, ())] for key in ("entities", "records", "candidates")
+        ]
         yield AnsweredDocument(
             doc_id=doc_id,
             source=unordered[0].source,
             model_id=answered[0]["model_id"],
             model_version=answered[0]["model_version"],
             pages=tuple(sorted(unordered, key=lambda page: page.number)),
-            said=packets[doc_id] if doc_id in packets else predicted_values(fields[doc_id], entities, records, guesses),
+            said=packets[doc_id] if doc_id in packets else predicted_values(fields[doc_id], *found),
             rank=ranks.get(doc_id),
         )
 

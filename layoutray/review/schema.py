@@ -92,7 +92,7 @@ def shown_review(review: Review) -> dict[str, Any]:
 def _said(said: Prediction) -> dict[str, Any]:
     """What the model has said about a value."""
     names = ("name", "text", "value", "accepted", "sampled", "needs_look", "page", "words", "polygons")
-    plain = {name: getattr(said, name) for name in (*names, "guess", "rivals", "stated")}
+    plain = {name: getattr(said, name) for name in (*names, "guess", "alternatives", "stated")}
     return plain | {"confidence": round(said.confidence, 4)}
 
 

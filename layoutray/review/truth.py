@@ -61,7 +61,7 @@ _CHANGED = "SELECT number FROM documents WHERE {condition} AND revision > 0 ORDE
 
 
 def _is_unknown(value: Value, review: Review) -> bool:
-    """Whether nobody has said what a value of the answer is. Nothing is said of a guess, so that it is left out."""
+    """Whether nobody has said what a value is. An open guess does not count: the model has not answered it."""
     said = review.said.get(value.id)
     return value.state == "rejected" or (value.state == "open" and not (said and said.guess))
 
@@ -69,8 +69,8 @@ def _is_unknown(value: Value, review: Review) -> bool:
 def _ruled_out(review: Review, pages: Sequence[Page]) -> list[dict[str, Any]]:
     """Name, page and words of the proposed values that a person has removed.
 
-    A value that was removed with its text is one of which the document has none: no word is of it. A rejected value
-    that nobody has corrected is not ruled out: most of its words may be right.
+    An empty removed value means that the document has no value of this name, which rules out all words. A rejected
+    value that nobody has corrected rules out none: most of its words may be right.
     """
     ruled_out: list[dict[str, Any]] = []
     for value in review.values:

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from layoutray.document.packets import PART, part_field
 
-_MOST_RIVALS = 4
+_MOST_ALTERNATIVES = 4
 State = Literal["open", "confirmed", "rejected", "removed"]
 Action = Literal["added", "changed", "confirmed", "reopened", "rejected", "removed", "restored"]
 
@@ -33,8 +33,8 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rival:
-    """Another possible value, which the model holds for less probable. Attributes as in `Prediction`."""
+class Alternative:
+    """Another possible value of a field, less probable than the predicted one. Attributes as in `Prediction`."""
 
     text: str
     page: int | None
@@ -57,9 +57,9 @@ class Prediction:
         words: indices of its words on the page; empty if the answer does not name them.
         polygons: its regions on the page, each eight numbers in pixels.
         row: `RECORD/PAGE/NUMBER` of the record that it belongs to; empty for a value of the document.
-        rivals: other possible values of a field that has one value in a document, the most probable first.
-        guess: whether the model has found no value of the field, and this is the most probable one. Nobody needs to
-            look at it; it is asked about.
+        alternatives: other possible values of the field, the most probable first.
+        guess: whether the model has answered no value of the field, and this is the most probable one. It needs no
+            look, but questions ask about it.
         stated: what another model has stated instead; None if it agrees, or there is none.
     """
 
@@ -74,7 +74,7 @@ class Prediction:
     row: str = ""
     drawn: bool = False
     sampled: bool = False
-    rivals: tuple[Rival, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
     guess: bool = False
     stated: Stated | None = None
 
@@ -121,13 +121,13 @@ def predicted_values(
     fields: Sequence[Mapping[str, Any]],
     entities: Sequence[Mapping[str, Any]],
     records: Iterable[Mapping[str, Any]],
-    guesses: Iterable[Mapping[str, Any]] = (),
+    candidates: Iterable[Mapping[str, Any]] = (),
 ) -> tuple[Prediction, ...]:
     """The values of an answer in the structure of the public JSON: fields, or entities if there are none, and records.
 
     Args:
         entities: of all pages. They name the words of the fields.
-        guesses: further possible values of fields, of all pages.
+        candidates: of all pages.
     """
     words_of = {_place(entity["type"], entity): tuple(entity["words"]) for entity in entities}
     values = [
@@ -146,32 +146,38 @@ def predicted_values(
         loose = [entity for entity in entities if _place(entity["type"], entity) not in in_records]
         values += [_prediction(entity, entity["type"], tuple(entity["words"])) for entity in loose]
     names = {field["name"] for field in fields}
-    return (*_with_rivals(values, [*guesses, *(entity for entity in entities if entity["type"] in names)]),)
+    return tuple(_with_alternatives(values, [*candidates, *(one for one in entities if one["type"] in names)]))
 
 
-def _with_rivals(values: Sequence[Prediction], possible: Iterable[Mapping[str, Any]]) -> Iterator[Prediction]:
-    """The values with their rivals, and the most probable value of each field that has none.
+def _with_alternatives(values: Sequence[Prediction], possible: Iterable[Mapping[str, Any]]) -> Iterator[Prediction]:
+    """The values with their alternatives, and the most probable value of each field that has none.
 
-    A model is too sure that a field has no value: a guess is right with about the square root of its probability
-    (docs/results/review.md).
+    Texts that differ in spaces and case only are the same. Models overestimate that a field has no value: its most
+    probable value is right with about the square root of its probability (docs/results/review.md).
     """
     others: dict[str, dict[str, Prediction]] = defaultdict(dict)
     for one in sorted(possible, key=lambda one: -one["confidence"]):
-        others[one["type"]].setdefault(one["content"], _prediction(one, one["type"], tuple(one["words"])))
+        if one["bounding_regions"]:
+            others[one["type"]].setdefault(_plain(one["content"]), _prediction(one, one["type"], tuple(one["words"])))
     for value in values:
-        others[value.name].pop(value.text, None)
+        others[value.name].pop(_plain(value.text), None)
     for value in values:
-        yield replace(value, rivals=_rivals(others[value.name].values()))
+        yield replace(value, alternatives=_alternatives(others[value.name].values()))
     answered = {value.name for value in values}
     for first, *further in (own.values() for name, own in others.items() if name not in answered):
-        yield replace(first, guess=True, confidence=math.sqrt(first.confidence), rivals=_rivals(further))
+        confidence = math.sqrt(first.confidence)
+        yield replace(first, guess=True, confidence=confidence, alternatives=_alternatives(further))
 
 
-def _rivals(others: Iterable[Prediction]) -> tuple[Rival, ...]:
+def _alternatives(others: Iterable[Prediction]) -> tuple[Alternative, ...]:
     return tuple(
-        Rival(text=one.text, page=one.page, words=one.words, polygons=one.polygons)
-        for one in islice(others, _MOST_RIVALS)
+        Alternative(text=one.text, page=one.page, words=one.words, polygons=one.polygons)
+        for one in islice(others, _MOST_ALTERNATIVES)
     )
+
+
+def _plain(text: str) -> str:
+    return "".join(text.split()).casefold()
 
 
 def packet_values(documents: Iterable[Mapping[str, Any]]) -> tuple[Prediction, ...]:

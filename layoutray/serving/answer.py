@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from layoutray.document import Page
-from layoutray.document.answers import Entity, Problem
+from layoutray.document.answers import Candidate, Problem
 from layoutray.document.signals import Observed
 from layoutray.document.word_source import other_words, word_sources
 from layoutray.inference.generation import Text
@@ -49,13 +49,13 @@ class DocumentAnswer:
         document: as it was sent.
         response: without the words of its pages.
         pages: those that were read, with their words.
-        guesses: further possible values, which are not in the response; see `layoutray.document.answers.Found`.
+        candidates: what else the values of fields may be; the response does not have them.
     """
 
     document: UploadedFile | WordPages
     response: schema.Response
     pages: Sequence[Page]
-    guesses: Sequence[Entity] = ()
+    candidates: Sequence[Candidate] = ()
 
     def with_words(self) -> schema.Response:
         """The response with the words of its pages; a summary has none."""
@@ -122,7 +122,7 @@ def answered(
         "cut": cut,
     }
     response = schema.ExtractResponse(document=schema.DocumentResponse(**found), **shared)
-    return DocumentAnswer(document, response, pages, [guess for outcome in outcomes for guess in outcome.guesses])
+    return DocumentAnswer(document, response, pages, [one for outcome in outcomes for one in outcome.candidates])
 
 
 def observed(answered: DocumentAnswer, model: ModelDescription) -> Observed:

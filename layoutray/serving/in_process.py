@@ -104,7 +104,7 @@ class InProcess:
 
 
 def _found(outcome: Outcome, found: Found, seconds: float) -> Outcome:
-    return replace(outcome, entities=found.entities, guesses=found.guesses, model=seconds)
+    return replace(outcome, entities=found.entities, candidates=found.candidates, model=seconds)
 
 
 async def _timed(work: Callable[..., Result], *arguments: object) -> tuple[Result, float]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from layoutray.document import Page
-from layoutray.document.answers import Entity, Problem
+from layoutray.document.answers import Candidate, Entity, Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,14 +12,14 @@ class Outcome:
 
     Attributes:
         page: the page with its words; None when it could not be read, and for text generation.
-        guesses: see `Found`.
+        candidates: see `Found`.
         problem: why the page failed; None when it did not.
         ocr, model, queue: seconds.
     """
 
     page: Page | None
     entities: tuple[Entity, ...] = ()
-    guesses: tuple[Entity, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
     problem: Problem | None = None
     ocr: float = 0.0
     model: float = 0.0

@@ -71,7 +71,7 @@ def for_review(answered: DocumentAnswer, file: UploadedFile) -> AnsweredDocument
     said = (
         packet_values(packet["documents"])
         if packet
-        else predicted_values(found["fields"], found["entities"], found["records"], [*map(asdict, answered.guesses)])
+        else predicted_values(found["fields"], found["entities"], found["records"], [*map(asdict, answered.candidates)])
     )
     return AnsweredDocument(
         doc_id=file.doc_id,

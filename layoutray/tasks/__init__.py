@@ -24,7 +24,7 @@ from layoutray.architectures import check_ranges
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window
 from layoutray.document import Document, Page
-from layoutray.document.answers import Entity
+from layoutray.document.answers import Candidate, Entity
 from layoutray.document.field_type import FieldType
 from layoutray.document.record_type import RecordType
 from layoutray.errors import InputError
@@ -39,6 +39,8 @@ Corruption = Callable[[Batch, torch.Generator], Batch]
 """Turns a collated batch into the model's input with its targets."""
 Objective = tuple[str, Literal["min", "max"]]
 """A metric, and whether lower or higher values are better."""
+Outputs = Sequence[tuple[Example, Tensor]]
+"""The windows of a page, each with the label probabilities (length, labels) of its tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,20 +124,14 @@ class TagsWords(Task, Protocol):
         """The confidence of each word's predicted label."""
         ...
 
-    def answer(
-        self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]
-    ) -> tuple[Entity, ...]:
-        """Entities of a page from its windows and their probabilities (length, labels)."""
+    def answer(self, page: Page, outputs: Outputs, labels: Sequence[str]) -> tuple[Entity, ...]:
+        """Entities of a page."""
         ...
 
-    def guesses(
-        self,
-        page: Page,
-        outputs: Sequence[tuple[Example, Tensor]],
-        labels: Sequence[str],
-        found: Sequence[Entity],
-    ) -> tuple[Entity, ...]:
-        """Further possible values of document fields with one value, none of which `answer` has `found`."""
+    def candidates(
+        self, page: Page, outputs: Outputs, labels: Sequence[str], found: Sequence[Entity]
+    ) -> tuple[Candidate, ...]:
+        """What else the values of document fields with one value may be; `found`: the entities of the page."""
         ...
 
     def entities_from_tags(

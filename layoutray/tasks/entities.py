@@ -10,11 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
-from layoutray.batching.examples import Example
 from layoutray.document import Page
-from layoutray.document.answers import Entity, reading_confidence, regions_of
+from layoutray.document.answers import Candidate, Entity, reading_confidence, regions_of
 from layoutray.document.field_type import FieldType
 from layoutray.document.mark import Marks, mark_entity
 from layoutray.document.normal_form import normal_form
@@ -24,17 +22,19 @@ from layoutray.document.tags import spans, split_tag
 from layoutray.document.value_part import value_part
 from layoutray.errors import InputError
 from layoutray.metrics.entity_f1 import entity_f1
-from layoutray.tasks import Objective, TagsWords, document_fields_of
+from layoutray.tasks import Objective, Outputs, TagsWords, document_fields_of
 from layoutray.tasks.field_answers import check_fields
 from layoutray.tasks.known_values import with_known_values
 from layoutray.tasks.records import check_records
 from layoutray.tasks.word_labels import WindowLabels, WordLabelling, geometric_mean, word_probabilities
 
 _LEAST_PROBABILITY = 0.001
-"""Of the first tag of a value that the decoded tags do not state."""
+"""Of the first tag of a required field's value; a page without such a word has no value of the field."""
 _MOST_TRIES = 10
-"""Words at which such a value is searched, by falling probability."""
-_MOST_GUESSES = 5
+"""Words at which values that the decoded tags do not state are searched, by falling probability."""
+_LEAST_OF_CANDIDATES = 0.003
+"""Probability of the first tag of a candidate. A lower one makes longer answers, and rarely finds a right value."""
+_MOST_CANDIDATES = 5
 """Of a field on a page."""
 
 
@@ -103,13 +103,9 @@ class Entities(WordLabelling):
 
         return tuple(compared(entity) if entity.type in amounts else entity for entity in found)
 
-    def guesses(
-        self,
-        page: Page,
-        outputs: Sequence[tuple[Example, Tensor]],
-        labels: Sequence[str],
-        found: Sequence[Entity],
-    ) -> tuple[Entity, ...]:
+    def candidates(
+        self, page: Page, outputs: Outputs, labels: Sequence[str], found: Sequence[Entity]
+    ) -> tuple[Candidate, ...]:
         """See `TagsWords`. A value goes on as long as the next word continues it half as probably as it begins."""
         names = [
             name
@@ -117,25 +113,25 @@ class Entities(WordLabelling):
             if not kind.many and kind.type not in ("mark", "signature")
         ]
         probabilities, tags = word_probabilities(page, outputs, labels), [*map(split_tag, labels)]
-        guesses: list[Entity] = []
+        candidates: list[Candidate] = []
         for name in names:
             kind = self.fields[name]
             begins = probabilities[:, [tag in (("B", name), ("S", name)) for tag in tags]].sum(axis=1)
             inside = probabilities[:, [tag in (("I", name), ("E", name)) for tag in tags]].sum(axis=1)
             known = {normal_form(entity.content, kind) for entity in found if entity.type == name} | {None}
-            most = len(known) + _MOST_GUESSES
+            most = len(known) + _MOST_CANDIDATES
             for word in np.argsort(-begins, kind="stable")[:_MOST_TRIES].tolist():
-                if begins[word] < _LEAST_PROBABILITY or len(known) == most:
+                if begins[word] < _LEAST_OF_CANDIDATES or len(known) == most:
                     break
                 end = word + 1
                 while end < len(inside) and inside[end] >= begins[word] / 2:
                     end += 1
                 shares = [float(begins[word]), *inside[word + 1 : end].tolist()]
-                guess = _entity(page, name, range(word, end), shares, kind)
-                if (form := normal_form(guess.content, kind)) not in known:
+                one = _entity(page, name, range(word, end), shares, kind)
+                if (form := normal_form(one.content, kind)) not in known:
                     known.add(form)
-                    guesses.append(guess)
-        return tuple(guesses)
+                    candidates.append(Candidate(**{key: getattr(one, key) for key in Candidate.__slots__}))
+        return tuple(candidates)
 
     def entities_from_tags(
         self, page: Page, tags: Sequence[str | None], confidences: Sequence[float]

@@ -15,12 +15,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from layoutray.batching.examples import Example
 from layoutray.document import Box, Page
 from layoutray.document.answers import Entity, Region
 from layoutray.document.tags import UNKNOWN, kind_of, split_tag
 from layoutray.errors import InputError
-from layoutray.tasks import LabelsPages, Objective
+from layoutray.tasks import LabelsPages, Objective, Outputs
 from layoutray.tasks.word_labels import WindowLabels, WordLabelling
 from layoutray.tensors import Encoded, Encoder
 
@@ -80,9 +79,7 @@ class PageLabelling(WordLabelling):
         }
         return {name: sum(right) / len(right) for name, right in shares.items()} | {"pages": float(len(judged))}
 
-    def answer(
-        self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]
-    ) -> tuple[Entity, ...]:
+    def answer(self, page: Page, outputs: Outputs, labels: Sequence[str]) -> tuple[Entity, ...]:
         """An entity for each label, whose confidence is the label's probability; none for a page without words."""
         if not outputs:
             return ()

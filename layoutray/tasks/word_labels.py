@@ -18,11 +18,11 @@ from layoutray.batching.collate import IGNORED
 from layoutray.batching.examples import Example
 from layoutray.batching.windows import Window, first_pieces
 from layoutray.document import Page
-from layoutray.document.answers import Entity
+from layoutray.document.answers import Candidate, Entity
 from layoutray.document.tags import OUTSIDE, is_unknown, kind_of, kinds_ruled_out
 from layoutray.errors import DocumentError, Reason
 from layoutray.metrics import calibration
-from layoutray.tasks import Confidences, Corruption, TaskModel, no_corruption, ruled_out
+from layoutray.tasks import Confidences, Corruption, Outputs, TaskModel, no_corruption, ruled_out
 from layoutray.tasks.model import targets_of_states
 from layoutray.tensors import Batch, Encoded, Encoder
 from layoutray.tokenizer import Tokenizer
@@ -144,18 +144,12 @@ class WordLabelling(ABC):
             correct.append(predicted == page.gold)
         return np.concatenate(confidences), np.concatenate(correct)
 
-    def answer(
-        self, page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]
-    ) -> tuple[Entity, ...]:
+    def answer(self, page: Page, outputs: Outputs, labels: Sequence[str]) -> tuple[Entity, ...]:
         return self.entities_from_probabilities(page, word_probabilities(page, outputs, labels), labels)
 
-    def guesses(
-        self,
-        page: Page,
-        outputs: Sequence[tuple[Example, Tensor]],
-        labels: Sequence[str],
-        found: Sequence[Entity],
-    ) -> tuple[Entity, ...]:
+    def candidates(
+        self, page: Page, outputs: Outputs, labels: Sequence[str], found: Sequence[Entity]
+    ) -> tuple[Candidate, ...]:
         return ()
 
     def entities_from_probabilities(
@@ -173,9 +167,7 @@ class WordLabelling(ABC):
         """See `layoutray.tasks.TagsWords`."""
 
 
-def word_probabilities(
-    page: Page, outputs: Sequence[tuple[Example, Tensor]], labels: Sequence[str]
-) -> NDArray[np.float32]:
+def word_probabilities(page: Page, outputs: Outputs, labels: Sequence[str]) -> NDArray[np.float32]:
     """(words, labels) probabilities of each word: those of its first token; the first label for words in no window."""
     of_words = np.zeros((len(page.words), len(labels)), np.float32)
     of_words[:, 0] = 1.0

@@ -13,8 +13,8 @@ from layoutray.review.values import Value
 from tests.browser import opened
 from tests.review.documents import answered
 from tests.review.on_page import show
+from tests.review.test_alternatives import SAID
 from tests.review.test_page_queue import reviewing
-from tests.review.test_rivals import SAID
 
 pytestmark = pytest.mark.browser
 
@@ -29,7 +29,7 @@ def test_values_are_answered_one_by_one_and_a_no_opens_the_correction(browser: B
         title, note = page.locator(".question h1"), page.locator(".question .note").first
         asked: list[str] = []
         for number, key in enumerate(("y", " ", "n")):
-            expect(note).to_contain_text(f"{looks - (number > 0)} values to look at")
+            expect(note).to_contain_text(f"{looks - (number > 0)} questions left")
             expect(page.locator(".question svg polygon.marked")).to_have_count(1)
             expect(page.locator(".question svg image")).to_have_attribute("href", re.compile("picture.width="))
             box, shown = page.locator("polygon.marked").bounding_box(), page.locator(".question svg").bounding_box()
@@ -74,9 +74,9 @@ def test_a_digit_chooses_another_value_and_x_says_that_there_is_none(browser: Br
     store = ReviewStore.open(str(tmp_path / "review.db"))
     one = answered("chosen")
     place = one.said[0]
-    said = [replace(value, rivals=(), polygons=place.polygons) for value in SAID]
-    rivals = tuple(replace(rival, polygons=place.polygons) for rival in SAID[0].rivals)
-    said[0] = replace(said[0], rivals=rivals)
+    said = [replace(value, alternatives=(), polygons=place.polygons) for value in SAID]
+    alternatives = tuple(replace(alternative, polygons=place.polygons) for alternative in SAID[0].alternatives)
+    said[0] = replace(said[0], alternatives=alternatives)
     number = store.add(replace(one, said=tuple(said)))
     with reviewing(store) as url, opened(browser, url) as page:
         show(page, number)
@@ -85,17 +85,17 @@ def test_a_digit_chooses_another_value_and_x_says_that_there_is_none(browser: Br
         title = page.locator(".question h1")
         expect(title).to_have_text("tax: 1.50?")
         expect(page.locator(".question .note").last).to_contain_text("Not answered by the model")
-        page.keyboard.press("1")  # there is no rival
+        page.keyboard.press("1")  # there is no alternative
         page.keyboard.press("x")
-        expect(title).to_have_text("total: 7.50?")
+        expect(title).to_have_text("total: RM 7.50?")
         page.keyboard.press("u")
         expect(title).to_have_text("tax: 1.50?")
         page.keyboard.press("x")
-        expect(title).to_have_text("total: 7.50?")
-        expect(page.locator(".question .rivals svg polygon.marked")).to_have_count(4)
-        expect(page.locator(".question .rivals .text")).to_have_text(["6.00", "5.00", "4.00", "3.00"])
+        expect(title).to_have_text("total: RM 7.50?")
+        expect(page.locator(".question .alternatives svg polygon.marked")).to_have_count(4)
+        expect(page.locator(".question .alternatives .text")).to_have_text(["6.00", "5.00", "4.00", "3.00"])
         page.keyboard.press("2")
-        expect(title).to_have_text("No value is left to look at")
+        expect(title).to_have_text("No question is left")
         expect(page.locator("#status")).to_have_text("Saved")
         page.goto(f"/#/document/{number}")
         expect(page.locator("li.value .state")).to_contain_text(["corrected", "removed"])
@@ -119,7 +119,7 @@ def test_what_nobody_was_asked_is_not_confirmed_by_finishing(browser: Browser, t
             before = page.locator("h1").inner_text()
             page.keyboard.press("y")
             expect(page.locator("h1")).not_to_have_text(before)
-        expect(page.locator("h1")).to_have_text("No value is left to look at")
+        expect(page.locator("h1")).to_have_text("No question is left")
         expect(page.locator("#status")).to_have_text("Saved")
         review = store.review(number)
         assert review
@@ -185,7 +185,7 @@ def test_the_page_says_that_another_person_has_the_last_value(browser: Browser, 
         first.keyboard.press("y")
         expect(first.locator("#status")).to_have_text("Saved")
         second.get_by_role("button", name="Try again").click()
-        expect(second.locator("h1")).to_have_text("No value is left to look at")
+        expect(second.locator("h1")).to_have_text("No question is left")
     store.close()
 
 
@@ -216,7 +216,7 @@ def test_after_the_end_of_a_session_questions_go_on_with_another_and_no_answer_i
         with store.database.transaction() as database:
             database.exec_driver_sql("DELETE FROM sessions")
         requests[1].continue_()  # a question that was loaded ahead would be kept for the ended session
-        while page.get_by_role("heading", name="No value is left to look at").count() == 0:
+        while page.get_by_role("heading", name="No question is left").count() == 0:
             page.keyboard.press("y")
             page.wait_for_timeout(100)
         expect(page.locator("#status")).to_have_text("Saved")

@@ -270,15 +270,15 @@ def test_guesses_are_the_next_most_probable_values_of_fields_with_one_value(
     )  # fmt: skip
     fields = {"date": FieldType(type="date"), "paid": FieldType(type="date", many=True), "total": FieldType()}
     outputs = [(window, torch.from_numpy(shares))]
-    guesses = task(fields=fields).guesses(made, outputs, labels, ())
-    assert [(one.type, one.content) for one in guesses] == [
+    candidates = task(fields=fields).candidates(made, outputs, labels, ())
+    assert [(one.type, one.content) for one in candidates] == [
         ("date", "14/02/2018"),
         ("date", "12 May 2019"),
         ("date", "1/1/2020"),
     ]
-    assert [one.words for one in guesses] == [(1,), (2, 3, 4), (6,)]
-    assert guesses[1].confidence == pytest.approx((0.1 * 0.06 * 0.05) ** (1 / 3))
-    assert task(fields=fields).guesses(made, outputs, labels, guesses[:1]) == guesses[1:], "that one is found"
+    assert [one.words for one in candidates] == [(1,), (2, 3, 4), (6,)]
+    assert candidates[1].confidence == pytest.approx((0.1 * 0.06 * 0.05) ** (1 / 3))
+    assert task(fields=fields).candidates(made, outputs, labels, candidates[:1]) == candidates[1:], "that one is found"
 
 
 def test_amounts_of_fields_that_are_sums_say_whether_they_are_the_sum_of_the_rows() -> None:

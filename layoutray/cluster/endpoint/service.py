@@ -205,7 +205,7 @@ class Service:
         return Outcome(
             page=page,
             entities=result.value.entities,
-            guesses=result.value.guesses,
+            candidates=result.value.candidates,
             ocr=ocr,
             model=result.seconds / result.batch_size,
             queue=queue,

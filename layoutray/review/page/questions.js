@@ -15,7 +15,7 @@ const KEYS = { y: "yes", n: "no", x: "none", " ": "skip", u: "undo", 1: 0, 2: 1,
 const asked = [];
 const answered = []; // { question, before: the value before the answer, looked: whether it was not skipped }
 const ahead = []; // promises
-let remaining = Infinity; // values, also while answers are being saved
+let remaining = Infinity; // questions, also while answers are being saved
 
 /** Show the questions in `main`. Returns a function that ends the view. */
 export async function showQuestions(main, tell) {
@@ -46,7 +46,7 @@ class Questions {
     this.busy = false;
     if (!question) {
       const again = question === null ? "" : button("Try again", () => this.next());
-      const title = question === null ? "No value is left to look at" : "There is no question";
+      const title = question === null ? "No question is left" : "There is no question";
       const buttons = [again, this.#undoer(), toQueue()];
       this.main.replaceChildren(element("div", { class: "question" }, element("h1", {}, title), buttons));
       return;
@@ -80,7 +80,8 @@ class Questions {
   #key(event) {
     const name = KEYS[event.key.toLowerCase()];
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat;
-    if (name === undefined || !plain || document.querySelector("dialog[open]") || event.target.matches?.("input")) return;
+    if (name === undefined || !plain) return;
+    if (document.querySelector("dialog[open]") || event.target.matches?.("input")) return;
     event.preventDefault(); // the space bar would press the button that has the focus
     this.#answer(name);
   }
@@ -102,19 +103,19 @@ class Questions {
     await this.#show({ ...question, document: shown }, before);
   }
 
-  /** Take an answer: its name, or the number of the rival that is the right value. */
+  /** Take an answer: its name, or the index of the alternative that is right. */
   async #answer(name) {
     if (this.busy) return;
     if (name === "undo") return this.#undo();
     if (!this.current) return;
     const { number, id } = this.current;
-    const rival = this.review.said[id].rivals[name];
-    if ((typeof name === "number" && !rival) || (name === "none" && this.review.value(id).row)) return;
+    const alternative = this.review.said[id].alternatives[name];
+    if ((typeof name === "number" && !alternative) || (name === "none" && this.review.value(id).row)) return;
     answered.push({ question: this.current, before: this.review.value(id), looked: name !== "skip" });
     answered.splice(0, answered.length - MOST_ASKED);
     if (name === "yes") this.review.confirm(id);
     if (name === "none") this.review.none(id);
-    if (rival) this.review.set(id, { text: rival.text, page: rival.page, words: rival.words });
+    if (alternative) this.review.set(id, { text: alternative.text, page: alternative.page, words: alternative.words });
     if (name !== "skip") remaining--;
     if (name !== "no") return this.next();
     this.current = null;
@@ -127,19 +128,21 @@ class Questions {
     const value = this.review.value(id);
     const said = this.review.said[id];
     remaining = Math.min(remaining, left);
+    const counted = `${remaining} question${remaining === 1 ? "" : "s"}`;
     const act = (name) => () => this.#answer(name);
     const doubt = said.guess ? "Not answered by the model; this is its most probable value." : "";
-    const rivals = said.rivals.map((rival, index) =>
+    const alternatives = said.alternatives.map((alternative, index) =>
       element("li", {}, button(`${index + 1}`, act(index), { "aria-keyshortcuts": index + 1 }),
-        quoted(rival.text, { class: "text" }), strip(shown, rival)),
+        quoted(alternative.text, { class: "text" }), strip(shown, alternative)),
     );
-    const keys = `Keys: Y, ${rivals.length ? `1 to ${rivals.length}, ` : ""}N, X, space, U. `
+    const digits = alternatives.length ? `1 to ${alternatives.length}, ` : "";
+    const keys = `Keys: Y, ${digits}N, ${value.row ? "" : "X, "}space, U. `
       + `Confidence ${Math.floor(said.confidence * 100)} %. ${doubt}`;
     this.main.replaceChildren(
       element(
         "div",
         { class: "question" },
-        element("p", { class: "note" }, quoted(shown.name), ` · ${remaining} value${remaining === 1 ? "" : "s"} to look at `, toQueue()),
+        element("p", { class: "note" }, quoted(shown.name), ` · ${counted} left `, toQueue()),
         element("h1", {}, quoted(value.name), ": ", quoted(value.text, { class: "text" }), "?"),
         around(shown, value, said),
         element(
@@ -153,8 +156,8 @@ class Questions {
           this.#undoer(),
           element("span", { class: "note" }, keys),
         ),
-        rivals.length ? element("p", { class: "note" }, "Or is it one of these?") : "",
-        element("ol", { class: "rivals" }, rivals),
+        alternatives.length ? element("p", { class: "note" }, "Or is it one of these?") : "",
+        element("ol", { class: "alternatives" }, alternatives),
       ),
     );
     announce(`${value.name}: ${value.text}?`);
@@ -212,12 +215,12 @@ function around(shown, value, said) {
   return cut(shown, value, boxes, [left, top, wide, high]);
 }
 
-/** The lines of the page around a rival, with its box. */
-function strip(shown, rival) {
-  const { width } = pageOf(shown, rival);
-  const [, , y0, y1] = bounds(rival.polygons);
+/** The lines of the page around a alternative, with its box. */
+function strip(shown, alternative) {
+  const { width } = pageOf(shown, alternative);
+  const [, , y0, y1] = bounds(alternative.polygons);
   const margin = Math.min((y1 - y0) / 2, width / 40);
-  return cut(shown, rival, rival.polygons, [0, y0 - margin, width, y1 - y0 + 2 * margin]);
+  return cut(shown, alternative, alternative.polygons, [0, y0 - margin, width, y1 - y0 + 2 * margin]);
 }
 
 /** A part of the picture of a value's page, with the regions of the value. */

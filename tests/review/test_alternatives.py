@@ -1,4 +1,4 @@
-"""Other possible values: what a question offers, what of it becomes truth, and what is not listed."""
+"""Alternatives of values: what a question offers, and what of it becomes truth."""
 
 import math
 from dataclasses import replace
@@ -22,20 +22,25 @@ def entity(name: str, content: str, confidence: float, word: int) -> dict[str, A
     }  # fmt: skip
 
 
-_TOTAL, _LOSER = entity("total", "7.50", 0.9, 0), entity("total", "6.00", 0.3, 1)
-_GUESSES = [entity("total", f"{number}.00", 0.01 * number, number) for number in range(2, 6)]
-_GUESSES += [entity("tax", "0.50", 0.2, 3), entity("tax", "1.50", 0.4, 4)]
-_FIELD = {**_TOTAL, "name": "total", "value": "7.50", "accepted": False}
-SAID = predicted_values([_FIELD], [_TOTAL, _LOSER], [], _GUESSES)
+_TOTAL, _LOSER = entity("total", "rm 7.50", 0.9, 0), entity("total", "6.00", 0.3, 1)
+_CANDIDATES = [entity("total", f"{number}.00", 0.01 * number, number) for number in range(2, 6)]
+_CANDIDATES += [entity("tax", "0.50", 0.2, 3), entity("tax", "1.50", 0.4, 4)]
+_CANDIDATES.append({**entity("total", "9.00", 0.5, 6), "bounding_regions": []})
+_FIELD = {**_TOTAL, "name": "total", "content": "RM 7.50", "value": "7.50", "accepted": False}
+SAID = predicted_values([_FIELD], [_TOTAL, _LOSER], [], _CANDIDATES)
 
 
-def test_rivals_are_the_other_entities_and_guesses_and_a_field_without_a_value_gets_its_best_guess() -> None:
+def test_alternatives_have_another_text_and_a_place_and_a_field_without_a_value_gets_its_best_candidate() -> None:
     total, tax = SAID
-    assert (total.text, total.guess, total.needs_look) == ("7.50", False, True)
-    assert [one.text for one in total.rivals] == ["6.00", "5.00", "4.00", "3.00"], "at most four"
-    assert (total.rivals[0].page, total.rivals[0].words, len(total.rivals[0].polygons[0])) == (1, (1,), 8)
+    assert (total.text, total.guess, total.needs_look) == ("RM 7.50", False, True)
+    assert [one.text for one in total.alternatives] == ["6.00", "5.00", "4.00", "3.00"], "at most four"
+    assert (total.alternatives[0].page, total.alternatives[0].words, len(total.alternatives[0].polygons[0])) == (
+        1,
+        (1,),
+        8,
+    )
     assert (tax.name, tax.text, tax.guess, tax.needs_look) == ("tax", "1.50", True, False)
-    assert [one.text for one in tax.rivals] == ["0.50"]
+    assert [one.text for one in tax.alternatives] == ["0.50"]
     assert tax.confidence == pytest.approx(math.sqrt(0.4))
 
 
