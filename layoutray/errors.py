@@ -85,7 +85,12 @@ RETRYABLE = frozenset({Reason.UNREACHABLE, Reason.TIMEOUT, Reason.WORKER_CRASH, 
 
 
 class DocumentError(InputError):
-    """A file or page cannot be used: why, as a code, and where it failed: open, render, ocr, annotation, encode."""
+    """A file or page cannot be used.
+
+    Attributes:
+        reason: code for counting and filtering.
+        stage: where it failed: open, render, ocr, annotation, encode.
+    """
 
     def __init__(self, reason: Reason, message: str, *, stage: str) -> None:
         super().__init__(message)

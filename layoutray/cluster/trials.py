@@ -18,7 +18,7 @@ from layoutray.errors import InputError
 
 @dataclass(frozen=True, kw_only=True)
 class Share(TrainingResources):
-    """The resources that trials may use. `at_once` 0 is as many as the cores allow, or all if nodes may join."""
+    """The resources that trials may use. `at_once`: 0 for as many as the cores allow, or all if nodes may join."""
 
     at_once: int = 0
     cpus: float = 1

@@ -99,7 +99,7 @@ class TextGenerator:
 
     @torch.inference_mode()
     def selections(self, documents: Sequence[Sequence[Page]]) -> list[Selection]:
-        """The words of each document that the model keeps, if any. Raises InputError for a model that does not tell."""
+        """The words of each document that the model keeps. Raises InputError for a model without this information."""
         if not self.shows_selection:
             raise InputError(f"{self.model_id} does not pool tokens by weighted sums; {NO_SELECTION}")
         examples = [example for example, _ in map(self._example, documents)]

@@ -34,7 +34,7 @@ class PageSize:
 
 @dataclass(slots=True, kw_only=True)
 class PageWords:
-    """Collects the words of one page, counts repaired boxes and dropped words, and keeps the faults of wrong values."""
+    """Collects the words of one page. Counts repaired boxes and dropped words; `faults` says why words were dropped."""
 
     size: PageSize = field(kw_only=False)
     words: list[Word] = field(default_factory=list[Word])

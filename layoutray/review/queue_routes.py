@@ -86,9 +86,10 @@ class QueueRoutes:
         return {"since": found.since.time, "signals": [*map(asdict, found.signals)], "documents": documents}
 
     def question(self, request: Request, wanted: Annotated[QuestionQuery, Query()]) -> dict[str, Any]:
-        """The value that is worth most to be looked at, and the number of values left; only the latter without any.
+        """The value whose answer is worth most, and the number of questions left; only that number if none is left.
 
-        409 if others were asked about all of them.
+        Raises:
+            ApiError: (409) while all questions that are left were asked of others.
         """
         session: Session = request.state.session
         asked = {(int(number), value_id) for number, _, value_id in (one.partition("/") for one in wanted.without)}

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 class ReviewShare:
-    """Draws documents by a hash of their content, so that neither answers nor the time of a request decide.
+    """Draws documents by a hash of their content, so that the draw depends on neither their answers nor the time.
 
     Args:
         share: of the documents, 0 to 1.
@@ -36,7 +36,7 @@ class ReviewShare:
         self._waiting = 0
 
     def task(self, answered: DocumentAnswer, caller: Caller) -> BackgroundTask | None:
-        """What puts the document into the review file after its answer was sent; None if it is not drawn.
+        """The task that stores the document for review after its answer was sent; None if it is not drawn.
 
         Pages of words are never drawn: without a picture, nobody can see whether an answer is right.
         """

@@ -17,7 +17,7 @@ from layoutray.tasks.packets import PacketDocument, split
 async def with_packet(
     answered: DocumentAnswer, model: ModelDescription, answerer: Answerer, routes: Mapping[str, str], owner: str
 ) -> DocumentAnswer:
-    """`answered`; that of a model of pages with the documents of the packet.
+    """The answer, as `answered` gives it; that of a model of pages also has the documents of the packet.
 
     Args:
         routes: name of the model that answers a kind of documents, by kind; documents of other kinds are only found.

@@ -172,8 +172,8 @@ class ServeSettings:
     )
     review_share: float = option(
         0.0,
-        "share of the documents that /v1/extract answers which the review page shows too, drawn at random; they are "
-        "kept in the file of --review (default: %(default)s)",
+        "share of the documents answered by /v1/extract that are also put on the review page, drawn at random and kept "
+        "in the file of --review (default: %(default)s)",
         metavar="SHARE",
     )
     drift: str = option(

@@ -63,7 +63,7 @@ class ProgressDisplay:
         self.show(_TITLES[progress.stage], progress.done, progress.total, notes)
 
     def show(self, title: str, done: int, total: int, notes: Sequence[str] = (), *, at_once: bool = False) -> None:
-        """Show that `done` of `total` are done of the stage with this title; in a log, `at_once` writes a line now."""
+        """Show the progress of the stage with this title. In a log, `at_once` writes a line immediately."""
         now = time.monotonic()
         # The rate counts from the first result of the stage, so that starting workers does not count.
         if title != self._stage or not self._first:

@@ -55,7 +55,7 @@ def run(chosen: ReviewOptions) -> int:
 
 
 def local_app(store: ReviewStore, reviewer: str, folder: str) -> FastAPI:
-    """The page for people at this machine. `reviewer` stands for who gives no name; `folder` has the review file."""
+    """The page for people at this machine. `reviewer`: name of those who give none; `folder` has the review file."""
     app = FastAPI(openapi_url=None, redirect_slashes=False)
     add_review_page(app, store, Sessions(store.database, Authenticator(), reviewer), commands=[command(folder)])
     app.add_middleware(LocalOnly)

@@ -49,7 +49,7 @@ class ModelReplicas:
         return await result_of(self.handle.load.remote(version), "model")
 
     def load_everywhere(self, version: Version) -> ModelDescription | VersionError:
-        """What all say about a version, which each of them loads: the first refusal, else its description."""
+        """Have each process load a version. Returns the first refusal, else the description of the version."""
         answers: list[ModelDescription | VersionError] = self._broadcast("load", version)
         return next((answer for answer in answers if isinstance(answer, VersionError)), answers[0])
 
