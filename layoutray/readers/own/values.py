@@ -11,7 +11,7 @@ import io
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -100,33 +100,42 @@ def _documents(table: str, files: set[str]) -> dict[str, list[_Value]]:
 
 def _csv_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
     stated = _SEPARATOR.match(text)
-    heading = text[stated.end() if stated else 0 :].partition("\n")[0]
-    separator = stated[1] if stated else max(_SEPARATORS, key=heading.count)
+    first = text[stated.end() if stated else 0 :].partition("\n")[0]
+    separator = stated[1] if stated else max(_SEPARATORS, key=first.count)
     reader = csv.reader(io.StringIO(text), delimiter=separator)
     if stated:
         next(reader)
     try:
-        found = tuple(cell.strip().lower() for cell in next(reader, []))
-        if found not in (_HEADING, (*_HEADING, _ROW), _PARTS_HEADING):
-            allowed = (
-                f"{separator.join(_HEADING)!r}, or {separator.join((*_HEADING, _ROW))!r} for records, or "
-                f"{separator.join(_PARTS_HEADING)!r} for the documents of packets"
-            )
+        heading = [cell.strip() for cell in next(reader, [])]
+        found = tuple(map(str.lower, heading))
+        if found not in (_HEADING, (*_HEADING, _ROW), _PARTS_HEADING) and not _names_fields(found):
+            values, records, parts = map(separator.join, (_HEADING, (*_HEADING, _ROW), _PARTS_HEADING))
             mistakes.append(
-                f"line {reader.line_num or 1}: the heading is {heading.strip()!r:.80}; it must be {allowed}"
+                f"line {reader.line_num or 1}: the heading is {separator.join(heading)!r:.80}; it must be 'file' and "
+                f"the names of fields, or {values!r}, or {records!r} for records, or {parts!r} for packets"
             )
             return
         for row in reader:
             cells = [_INERT.sub("", cell.strip()) for cell in row]
-            if len(cells) == len(found) and any(cells):
+            if any(cells) and len(cells) != len(found):
+                mistakes.append(f"line {reader.line_num}: {len(cells)} cells; it must have {len(found)}")
+            elif any(cells) and _names_fields(found):
+                file, *values = cells
+                named_values = zip(heading[1:], values, strict=True)
+                yield from ((reader.line_num, file, name, value, "") for name, value in named_values if value)
+            elif any(cells):
                 file, field, value = cells[: len(_HEADING)]
                 if found == _PARTS_HEADING:
                     field, value = PART, value and part_field(value, field).value
                 yield reader.line_num, file, field, value, "".join(cells[len(_HEADING) :])
-            elif any(cells):
-                mistakes.append(f"line {reader.line_num}: {len(cells)} cells; it must have {len(found)}")
     except csv.Error as error:
         mistakes.append(f"after line {reader.line_num}: not CSV ({error}); is a quotation mark missing?")
+
+
+def _names_fields(heading: Sequence[str]) -> bool:
+    """Whether a heading in lower case is `file` and the names of fields, so that a row has the values of a file."""
+    reserved = heading == _PARTS_HEADING or {*_HEADING[1:], _ROW} & {*heading}
+    return heading[:1] == ("file",) and any(heading[1:]) and not reserved
 
 
 def _json_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:

@@ -40,6 +40,17 @@ def test_rows_of_a_csv_file_are_fields_of_the_files_that_they_name(separator: st
     }
 
 
+def test_a_column_of_each_field_states_the_values_of_a_file_in_one_row(tmp_path: Path) -> None:
+    for name in ("a.pdf", "b.pdf", "not labelled yet.pdf"):
+        put(tmp_path / name, name)
+    rows = ("File;Invoice No;party;party;;", "a.pdf;12;A;B;;", "b.pdf;;C;;;", "not labelled yet.pdf;;;;;", ";;;;;")
+    put(tmp_path / "values.csv", "\n".join(rows))
+    assert fields_of(tmp_path) == {
+        "a.pdf": (Field("Invoice No", "12"), Field("party", "A"), Field("party", "B")),
+        "b.pdf": (Field("party", "C"),),
+    }
+
+
 def test_what_keeps_a_spreadsheet_from_computing_a_text_is_no_part_of_it(tmp_path: Path) -> None:
     put(tmp_path / "a.pdf", "PDF")
     put(tmp_path / "values.csv", "file,field,value\na.pdf,phone,'+49 30 1\na.pdf,sum,'= 1\na.pdf,name,'t Hooft\n")
@@ -134,9 +145,9 @@ def test_lists_of_objects_are_records(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("values.csv", "", "line 1: the heading is ''; it must be 'file,field,value'"),
+        ("values.csv", "", "line 1: the heading is ''; it must be 'file' and the names of fields"),
         ("values.csv", "a.pdf,total,9\n", "line 1: the heading is 'a.pdf,total,9'; it must be"),
-        ("values.csv", "file;value;field\n", "must be 'file;field;value'"),
+        ("values.csv", "file;value;field\n", "must be 'file' and the names of fields, or 'file;field;value'"),
         ("values.csv", "file,field,value\na.pdf,total\n", "line 2: 2 cells; it must have 3"),
         ("values.csv", "file,field,value\n\na.pfd,total,9\n", r"line 3: no file 'a\.pfd'; did you mean 'a\.pdf'\?"),
         ("values.csv", "file,field,value\na.pdf,,\n", "line 2: no field and no value"),
