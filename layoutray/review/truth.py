@@ -23,41 +23,63 @@ from layoutray.review.values import VALUE, Value
 def reviewed(store: ReviewStore, owner: str | None) -> Iterator[dict[str, Any]]:
     """The documents of an owner, of all if it is None, of which a person has finished or answered something.
 
-    A document that several models have answered is given once: finished if it is, else as of the latest answers.
+    A document that several models have answered is given once: as it was finished, else with the latest answers to each
+    field. Answers to a reading with other words are left out.
 
     Yields:
         Objects for `json.dumps`, which `document_of` and `pages_of` read.
     """
-    seen: set[str] = set()
     condition, values = Filter(owner=owner).condition()
+    numbers: dict[str, list[int]] = defaultdict(list)
     for row in store.database.rows(_CHANGED.format(condition=condition), *values):
-        review = store.review(row["number"])
-        if review is None or review.entry.doc_id in seen:
-            continue
-        partial = review.entry.state != "done" or any(_is_unknown(one, review) for one in review.values)
-        known = [one for one in review.values if one.state == "confirmed"]
-        pages = [page for number, _, _ in store.pages(row["number"]) if (page := store.page(row["number"], number))]
-        not_of = _ruled_out(review, pages) if partial else []
-        if partial and not (known or not_of):
-            continue
-        seen.add(review.entry.doc_id)
-        log = store.corrections(row["number"])
-        yield {
-            "doc_id": review.entry.doc_id,
-            "source": review.entry.source,
-            "model": f"{review.entry.model_id} {review.entry.model_version}",
-            "reviewers": list(dict.fromkeys(one.reviewer for one in log)),
-            "time": log[-1].time,
-            "partial": partial,
-            "pages": [*map(page_to_json, pages)],
-            "values": [
-                asdict(one) | {"said": said.text if (said := review.said.get(one.id)) else None} for one in known
-            ],
-            "ruled_out": not_of,
-        }
+        numbers[row["doc_id"]].append(row["number"])
+    for same in numbers.values():
+        found = filter(None, (_known(store, number) for number in same))
+        if latest := next(found, None):
+            for earlier in found if latest["partial"] else ():
+                _add_fields(latest, earlier)
+            yield latest
 
 
-_CHANGED = "SELECT number FROM documents WHERE {condition} AND revision > 0 ORDER BY state = 'done' DESC, number DESC"
+_CHANGED = """
+    SELECT number, doc_id FROM documents WHERE {condition} AND revision > 0 ORDER BY state = 'done' DESC, number DESC
+"""
+
+
+def _known(store: ReviewStore, number: int) -> dict[str, Any] | None:
+    """What is known of a document as one model has answered it; None if that is nothing."""
+    review = store.review(number)
+    if review is None:
+        return None
+    partial = review.entry.state != "done" or any(_is_unknown(one, review) for one in review.values)
+    known = [one for one in review.values if one.state == "confirmed"]
+    pages = [page for at, _, _ in store.pages(number) if (page := store.page(number, at))]
+    not_of = _ruled_out(review, pages) if partial else []
+    if partial and not (known or not_of):
+        return None
+    log = store.corrections(number)
+    return {
+        "doc_id": review.entry.doc_id,
+        "source": review.entry.source,
+        "model": f"{review.entry.model_id} {review.entry.model_version}",
+        "reviewers": list(dict.fromkeys(one.reviewer for one in log)),
+        "time": log[-1].time,
+        "partial": partial,
+        "pages": [*map(page_to_json, pages)],
+        "values": [asdict(one) | {"said": said.text if (said := review.said.get(one.id)) else None} for one in known],
+        "ruled_out": not_of,
+    }
+
+
+def _add_fields(latest: dict[str, Any], earlier: Mapping[str, Any]) -> None:
+    """Add what is known of fields that are unknown in `latest`, if both have the same words."""
+    words, others = ([page_from_json(page).words for page in one["pages"]] for one in (latest, earlier))
+    if words != others:
+        return
+    names = {one["name"] for one in (*latest["values"], *latest["ruled_out"])}
+    for part in ("values", "ruled_out"):
+        latest[part] += [one for one in earlier[part] if one["name"] not in names]
+    latest["reviewers"] = list(dict.fromkeys((*latest["reviewers"], *earlier["reviewers"])))
 
 
 def _is_unknown(value: Value, review: Review) -> bool:

@@ -66,6 +66,22 @@ def test_each_value_is_asked_once_the_least_certain_and_new_templates_first(stor
     assert {*order[2:]} == {(like_it, total), (first, date)}, "an accepted value needs no look"
 
 
+def test_what_was_answered_is_not_asked_again_of_another_version(store: ReviewStore) -> None:
+    first, finished = store.add(made("a", total=0.5, date=0.6)), store.add(made("b", total=0.5))
+    questions = Questions(store)
+    store.add(made("c", total=0.5), owner="another owner")
+    answer(store, Question(first, "said-0", left=3))
+    review = store.review(finished)
+    assert review
+    store.save(finished, 0, [replace(one, state="confirmed") for one in review.values], done=True, reviewer="anna")
+
+    again = store.add(replace(made("a", total=0.4, date=0.7, tax=0.5), model_version="2"))
+    store.add(replace(made("b", total=0.4, date=0.5), model_version="2"))
+    asked = [questions.next("", "anna", ()), questions.next("", "bert", ())]
+    assert {(one.number, one.id) for one in asked if one} == {(again, "said-1"), (again, "said-2")}
+    assert questions.next("", "carla", ()) is None
+
+
 def test_nobody_is_asked_what_others_are_asked_or_what_was_skipped(store: ReviewStore) -> None:
     store.add(made("a", total=0.5))
     store.add(made("b", total=0.7))

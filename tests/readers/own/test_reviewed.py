@@ -113,6 +113,32 @@ def test_unfinished_documents_and_those_with_values_that_nobody_looked_at_are_no
         list(READER.discover(str(tmp_path)))
 
 
+def test_answers_to_several_versions_are_learnt_together(tmp_path: Path) -> None:
+    store = ReviewStore.open(str(tmp_path / "review.db"))
+
+    def answer(version: str, reviewer: str, **states: str) -> None:
+        number = store.add(answered("versions", tmp_path / version, model_version=version))
+        review = store.review(number)
+        assert review
+        values = [
+            replace(one, state=states.get(one.name, "open"), text=one.text if states.get(one.name) != "removed" else "")
+            for one in review.values
+            if not one.row
+        ]
+        store.save(number, 0, values, done=False, reviewer=reviewer)
+
+    for version in "123":
+        (tmp_path / version).mkdir()
+    answer("1", "anna", total="confirmed", date="removed", company="removed")
+    answer("2", "bert", company="confirmed")
+    answer("3", "anna", address="rejected")
+    (line,) = truth.reviewed(store, None)
+    store.close()
+    assert {value["name"] for value in line["values"]} == {"total", "company"}
+    assert {one["name"] for one in line["ruled_out"]} == {"date"}
+    assert (line["model"], line["reviewers"], line["partial"]) == ("receipts 2", ["bert", "anna"], True)
+
+
 def downloaded(folder: Path, change: Callable[[dict[str, Any]], object]) -> Path:
     """A folder with a `reviewed.jsonl`, after `change` of its line; `page` of the line is its page, as a dict."""
     store = finished(folder)
