@@ -7,7 +7,8 @@ endpoint answers the test documents before and after. A second script types all 
 With `--questions`, a script reviews the `--more` documents that `select` chooses, and another one answers questions yes
 or no over all other training documents, in a third of the time. Both begin with the answers of the model of the first
 documents, or of the start with `--first 0`. It is trained further on the first documents and each review, and measured
-on the test documents.
+on the test documents. The time of the questions is divided into rounds, and between two rounds such a model answers the
+documents again.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure.question_round import WAYS, QuestionRound
+from benchmarks.measure.question_round import QuestionRound
 from benchmarks.measure.review_round import LoopSettings, ReviewRound, browser_program
 from benchmarks.measure.spread import Spread
 from benchmarks.options import RunsOptions, add_recipe, add_runs_options
@@ -41,7 +42,7 @@ class ReviewLoopOptions(RunsOptions):
         start: checkpoint that every training starts from.
         first: number of documents that the first model is trained on.
         more: number of documents that are reviewed.
-        questions: whether a full review is compared with questions instead.
+        questions: rounds of questions that a full review is compared with instead; 0 for none.
     """
 
     recipe: str
@@ -49,7 +50,7 @@ class ReviewLoopOptions(RunsOptions):
     start: Path
     first: int
     more: int
-    questions: bool
+    questions: int
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -66,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
         overrides=options.overrides,
     )
     if options.questions:
-        return _compare(runs, {seed: QuestionRound(runs, settings, seed) for seed in options.seeds})
+        return _compare(runs, {seed: QuestionRound(runs, settings, seed, options.questions) for seed in options.seeds})
     rounds = {seed: ReviewRound(runs, settings, seed) for seed in options.seeds}
     scores = runs.run_all(["loop"], lambda _, seed: rounds[seed].run())
     before, after = (_estimate(rounds, name) for name in (_BEFORE, _AFTER))
@@ -83,10 +84,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _compare(runs: Runs, rounds: Mapping[int, QuestionRound]) -> int:
-    """A full review and questions."""
+    """A full review and questions, one table row for each round."""
     scores = runs.run_all(["loop"], lambda _, seed: rounds[seed].run())["loop"]
     rows: list[tuple[object, ...]] = []
-    for way in WAYS:
+    for way in next(iter(rounds.values())).ways:
         times = [one.time(way) for one in rounds.values()]
         spreads = [
             Spread.of([float(getattr(time, name)) for time in times]) for name in ("documents", "values", "person")
@@ -105,7 +106,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--start", type=Path, required=True, help="checkpoint that every training starts from")
     parser.add_argument("--first", type=whole, default=20, help="documents that the first model is trained on")
     parser.add_argument("--more", type=positive, default=30, help="documents that are reviewed")
-    parser.add_argument("--questions", action="store_true", help="compare a full review with questions yes or no")
+    parser.add_argument(
+        "--questions", type=whole, default=0, metavar="ROUNDS", help="compare a full review with rounds of questions"
+    )
     add_runs_options(parser)
     return parser
 

@@ -2,11 +2,13 @@
 
 Both begin with the answers of a model to the other training documents: the start, or one that was trained from it on
 the first documents. Both end with a training that goes on from this model, on the first documents and what people said,
-and are scored on the test documents.
+and are scored on the test documents. Questions have rounds: after each, a model is trained in the same way, and answers
+the documents again.
 """
 
 import csv
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -14,14 +16,14 @@ from random import Random
 from typing import Any
 
 from benchmarks.measure.document_subset import write_data_set_of
-from benchmarks.measure.review_round import ReviewRound
+from benchmarks.measure.review_round import LoopSettings, ReviewRound
 from benchmarks.measure.reviewer import Questioner, Reviewer, ReviewTime
-from benchmarks.training_runs import schedule
+from benchmarks.training_runs import Runs, schedule
 from layoutray.cli.select import REVIEW
+from layoutray.readers.own.reviewed import REVIEW_FILE
 from layoutray.store.data_set import DataSet
 
 FULL, QUESTIONS = "full", "questions"
-WAYS = (FULL, QUESTIONS)
 
 
 class QuestionRound(ReviewRound):
@@ -32,7 +34,11 @@ class QuestionRound(ReviewRound):
     """
 
     share = 1 / 3
-    """Of the time of the full review, for the questions."""
+    """Of the time of the full review, for all rounds of questions."""
+
+    def __init__(self, runs: Runs, settings: LoopSettings, seed: int, rounds: int) -> None:
+        super().__init__(runs, settings, seed)
+        self._rounds = rounds
 
     def run(self) -> dict[str, float]:
         """All steps. Returns the F1 of the fields on the test documents after each way."""
@@ -46,21 +52,36 @@ class QuestionRound(ReviewRound):
             words = [str(self._model), str(self._path(documents)), "--out", str(self._path(f"{documents}-answers"))]
             self._once(f"predict-{documents}", partial(self._verb, "predict", words))
         self._once(FULL, lambda: self._review("chosen-answers", Reviewer, "chosen"))
-        seconds = self.time(FULL).person * self.share
-        self._once(QUESTIONS, lambda: self._review("unlabelled-answers", partial(Questioner, seconds=seconds)))
-        scores: dict[str, dict[str, float]] = {}
-        for way, documents in zip(WAYS, ("chosen", "unlabelled"), strict=True):
-            self._learn(way, f"{documents}-answers")
-            scores[way] = self._runs.evaluate(self._path(f"{way}-model"), settings.pages)
+        scores = {FULL: self._learn(FULL, "chosen-answers")}
+        left, answers = self.time(FULL).person * self.share, "unlabelled-answers"
+        for number, way in enumerate(self.ways[1:], 1):
+            seconds = left / (self._rounds - number + 1)
+            self._once(way, partial(self._review, answers, partial(Questioner, seconds=seconds)))
+            left -= self.time(way).person
+            scores[way] = self._learn(way, answers)
+            if number < self._rounds:
+                self._once(f"predict-{way}", partial(self._answer_again, way, answers, f"{way}-answers"))
+                answers = f"{way}-answers"
         return {way: of_way["field_f1"] for way, of_way in scores.items()}
 
+    def _answer_again(self, way: str, before: str, answers: str) -> None:
+        """Answer the unlabelled documents with the model of a way. Questions go on with the review of `before`."""
+        words = [str(self._path(f"{way}-model")), str(self._path("unlabelled")), "--out", str(self._path(answers))]
+        self._verb("predict", words)
+        shutil.copy(self._path(before) / REVIEW_FILE, self._path(answers) / REVIEW_FILE)
+
+    @property
+    def ways(self) -> Sequence[str]:
+        """The full review, and the rounds of questions."""
+        return FULL, *(f"{QUESTIONS}-{number}" for number in range(1, self._rounds + 1))
+
     def time(self, way: str) -> ReviewTime:
-        """The time of a way."""
+        """The time of a way; of a round of questions, without the rounds before it."""
         return ReviewTime(**self._read(way))
 
     def report(self) -> dict[str, Any]:
-        """Times of both ways."""
-        return {"times": {way: asdict(self.time(way)) for way in WAYS}}
+        """Times of all ways."""
+        return {"times": {way: asdict(self.time(way)) for way in self.ways}}
 
     @property
     def _model(self) -> Path:
@@ -89,8 +110,11 @@ class QuestionRound(ReviewRound):
         write_data_set_of(chosen, pages, self._path("chosen"))
         return chosen
 
-    def _learn(self, way: str, answers: str) -> None:
-        """Go on training the model on the first documents, and what a way has left in the folder of the answers."""
+    def _learn(self, way: str, answers: str) -> dict[str, float]:
+        """Go on training the model on the first documents, and what a way has left in the folder of the answers.
+
+        Returns the scores of the trained model on the test documents.
+        """
         settings, recipe = self._settings, self._settings.recipe
         reviewed, windows, model = (self._path(f"{way}-{name}") for name in ("reviewed", "windows", "model"))
         words = ["ingest-reviewed", str(self._path(answers)), str(reviewed), "--set", "dev_share=0"]
@@ -104,3 +128,4 @@ class QuestionRound(ReviewRound):
         self._once(f"encode-{way}", lambda: self._verb("encode", encode))
         finetune = [recipe, str(windows), "--out", str(model), "--init", str(self._model), *keywords]
         self._once(f"finetune-{way}", lambda: self._verb("finetune", finetune))
+        return self._runs.evaluate(model, settings.pages)
