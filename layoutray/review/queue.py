@@ -8,6 +8,13 @@ from layoutray.metrics.acceptance import Proportion, proportion
 from layoutray.review.store import DocumentState, Entry, ReviewStore, entry_of
 
 _ORDER = "rank IS NULL, rank, doubt DESC, number"
+_LATEST = """
+    (state = 'done' OR NOT EXISTS (
+        SELECT 1 FROM documents AS later WHERE (later.owner, later.doc_id) = (documents.owner, documents.doc_id)
+        AND later.number > documents.number
+    ))
+"""
+"""Without the documents that another version has answered later, unless they are finished."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +55,8 @@ class ReviewProgress:
     """How far a review is.
 
     Attributes:
-        states: documents by state.
-        looks: values that still need a look.
+        states: documents by state; of several versions of one, the latest, and those that are finished.
+        looks: values of these documents that still need a look.
         names: fields and entities that occur, sorted.
         versions: versions of models that have answered, the newest last.
         sample: of the accepted values that people have looked at as a sample: those that were right.
@@ -71,10 +78,13 @@ def listed(
 ) -> tuple[list[Entry], int]:
     """The documents of a filter from `offset` on, the first to look at first, and how many there are.
 
+    Of a document that several versions have answered, the latest one is listed, unless the filter names a version.
+
     Args:
         first: numbers of documents that come before all others.
     """
     condition, values = wanted.condition()
+    condition += "" if wanted.model_version else f" AND {_LATEST}"
     marks = ", ".join("?" * len(first))
     statement = (
         f"SELECT * FROM documents WHERE {condition} ORDER BY number IN ({marks}) DESC, {_ORDER} LIMIT ? OFFSET ?"
@@ -116,8 +126,10 @@ def progress(store: ReviewStore, owner: str | None) -> ReviewProgress:
     chosen = f"(SELECT number FROM documents WHERE {condition})"
     rows = store.database.rows
 
-    states = rows(f"SELECT state, count(*) AS count FROM documents WHERE {condition} GROUP BY state", *values)
-    (looks,) = rows(f"SELECT coalesce(sum(looks), 0) AS looks FROM documents WHERE {condition}", *values)
+    states = rows(
+        f"SELECT state, count(*) AS count FROM documents WHERE {condition} AND {_LATEST} GROUP BY state", *values
+    )
+    (looks,) = rows(f"SELECT coalesce(sum(looks), 0) AS looks FROM documents WHERE {condition} AND {_LATEST}", *values)
     names = rows(f"SELECT DISTINCT name FROM said WHERE document IN {chosen} ORDER BY name", *values)
     versions = rows(
         f"SELECT model_version, min(added) AS first FROM documents WHERE {condition} GROUP BY model_version "
