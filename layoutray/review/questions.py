@@ -157,17 +157,17 @@ _OPEN = f"""
     AND (said.sampled OR NOT json_extract(said.content, '$.accepted'))
     AND NOT EXISTS (
         SELECT 1 FROM documents AS same WHERE (same.owner, same.doc_id) = (documents.owner, documents.doc_id)
-        AND (same.state = 'done' OR same.number != documents.number AND EXISTS (
-            SELECT 1 FROM current AS theirs WHERE theirs.document = same.number
+        AND (same.state = 'done' OR same.number > documents.number OR EXISTS (
+            SELECT 1 FROM current AS theirs WHERE theirs.document = same.number AND same.number < documents.number
             AND json_extract(theirs.content, '$.name') = said.name
             AND json_extract(theirs.content, '$.row') = json_extract(current.content, '$.row')
-            AND (same.number > documents.number OR json_extract(theirs.content, '$.state') != 'open')
+            AND json_extract(theirs.content, '$.state') != 'open'
         ))
     )
     ORDER BY abs(said.confidence - 0.5), said.rowid LIMIT ?
 """
-"""Values that nobody has looked at. Of a document that several versions have answered, those of the newest one, unless
-the field was answered in another one, or one is finished."""
+"""Values that nobody has looked at. Of a document that several versions have answered, those of the latest one, unless
+the field was answered before, or one is finished."""
 _ANSWERED = f"""
     SELECT said.document, said.name FROM {SAID}
     WHERE {{condition}} AND json_extract(current.content, '$.state') != 'open' ORDER BY said.rowid DESC LIMIT ?

@@ -67,10 +67,10 @@ def test_each_value_is_asked_once_the_least_certain_and_new_templates_first(stor
 
 
 def test_what_was_answered_is_not_asked_again_of_another_version(store: ReviewStore) -> None:
-    first, finished = store.add(made("a", total=0.5, date=0.6)), store.add(made("b", total=0.5))
+    first, finished = store.add(made("a", total=0.5, date=0.6, iban=0.5)), store.add(made("b", total=0.5))
     questions = Questions(store)
     store.add(made("c", total=0.5), owner="another owner")
-    answer(store, Question(first, "said-0", left=3))
+    answer(store, Question(first, "said-0", left=4))
     review = store.review(finished)
     assert review
     store.save(finished, 0, [replace(one, state="confirmed") for one in review.values], done=True, reviewer="anna")
