@@ -27,11 +27,11 @@ _COMMANDS = (
 )
 
 
-def mount(api: FastAPI, store: ReviewStore, routes: Routes, guard: Guard) -> None:
+def mount(api: FastAPI, store: ReviewStore, routes: Routes) -> None:
     """Add the review page to `api`, for the documents of `store`."""
-    sessions = Sessions(store.database, _KeyAuthenticator(guard), "anonymous")
+    sessions = Sessions(store.database, _KeyAuthenticator(routes.guard), "anonymous")
     answered_by = partial(_answered_by, store, routes.answerer)
-    add_review_page(api, store, sessions, _UploadAnswerer(routes, guard), _COMMANDS, answered_by)
+    add_review_page(api, store, sessions, partial(_answered, routes), _COMMANDS, answered_by)
 
     def promised() -> list[Promise]:
         try:
@@ -72,17 +72,11 @@ class _KeyAuthenticator(Authenticator):
         return await self.guard.admit(visitor.key, path)
 
 
-@dataclass(frozen=True, slots=True)
-class _UploadAnswerer:
-    """Answers an uploaded document as `/v1/extract` does, with the same limits, quota and audit log."""
-
-    routes: Routes
-    guard: Guard
-
-    async def __call__(self, request: Request, visitor: Visitor) -> AnsweredDocument:
-        request.state.caller = await self.guard.holder(visitor.key)
-        answered = await self.routes.extracted(request)
-        file = answered.document
-        if not isinstance(file, UploadedFile):
-            raise ApiError(415, "unsupported_type", "the page takes files; send words to /v1/extract")
-        return for_review(answered, file)
+async def _answered(routes: Routes, request: Request, visitor: Visitor) -> AnsweredDocument:
+    """An uploaded document, answered as `/v1/extract` does, with the same limits, quota and audit log."""
+    request.state.caller = await routes.guard.holder(visitor.key)
+    answered = await routes.extracted(request)
+    file = answered.document
+    if not isinstance(file, UploadedFile):
+        raise ApiError(415, "unsupported_type", "the page takes files; send words to /v1/extract")
+    return for_review(answered, file)
