@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,13 +138,18 @@ class Sessions:
         with self._database.transaction() as database:
             database.exec_driver_sql("DELETE FROM sessions WHERE cookie = ?", (cookie,))
 
-    async def reading(self, request: Request) -> None:
-        """A dependency of routes that change nothing. It raises ApiError as `of`."""
-        request.state.session = await self.of(request)
+    def add_routes(self, app: FastAPI, routes: Iterable[tuple[str, str, Callable[..., Any]]]) -> None:
+        """Add routes that need a session, which is `request.state.session`; they raise ApiError as `of`.
 
-    async def changing(self, request: Request) -> None:
-        """A dependency of routes that change something. It raises ApiError as `of`."""
-        request.state.session = await self.of(request, changes=True)
+        Args:
+            routes: method, path and handler of each. All but GET change something.
+        """
+
+        async def check(request: Request) -> None:
+            request.state.session = await self.of(request, changes=request.method != "GET")
+
+        for method, path, handler in routes:
+            app.add_api_route(path, handler, methods=[method], dependencies=[Depends(check)], response_model=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +168,7 @@ class SessionRoutes:
     def add_to(self, app: FastAPI) -> None:
         app.add_api_route(SESSION_PATH, self.session, methods=["GET"])
         app.add_api_route(SESSION_PATH, self.sign_in, methods=["POST"])
-        app.add_api_route(
-            SESSION_PATH, self.sign_out, methods=["DELETE"], dependencies=[Depends(self.sessions.changing)]
-        )
+        self.sessions.add_routes(app, [("DELETE", SESSION_PATH, self.sign_out)])
 
     async def session(self, request: Request) -> dict[str, Any]:
         """Who is signed in, and the token for changes."""
