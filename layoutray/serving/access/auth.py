@@ -119,7 +119,7 @@ class KeyGuard(Guard):
             yield
         except ApiError as refusal:
             self.telemetry.refused(refusal)
-            self.audit.refused(name, path, request, refusal)
+            self.audit.write(AuditRecord(key=name, path=path, request_id=request, outcome=refusal.code))
             raise
 
     async def _key(self, text: str) -> Key:

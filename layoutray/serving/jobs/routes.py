@@ -12,6 +12,7 @@ from fastapi.responses import StreamingResponse
 
 from layoutray.errors import ApiError, InputError
 from layoutray.serving import failures, submission
+from layoutray.serving.access.audit import AuditRecord
 from layoutray.serving.access.auth import Caller, Guard
 from layoutray.serving.answerer import DEFAULT
 from layoutray.serving.failures import in_database, within
@@ -198,7 +199,9 @@ class JobRoutes:
         caller: Caller = request.state.caller
         found = await self._found(request, job)
         if caller.name not in ("", found.owner):
-            self.guard.audit.used(caller.name, request.url.path, request_id(request.headers), found.owner, does)
+            record = AuditRecord(key=caller.name, path=request.url.path, owner=found.owner, outcome=does)
+            record.request_id = request_id(request.headers)
+            self.guard.audit.write(record)
         return found
 
     async def _found(self, request: Request, job: str) -> Job:
