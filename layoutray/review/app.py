@@ -19,7 +19,7 @@ from layoutray.review.pictures import PagePictures
 from layoutray.review.promise import AnsweredBy, newest
 from layoutray.review.questions import Questions
 from layoutray.review.routes import Answer, Routes
-from layoutray.review.sessions import SESSION_PATH, SessionRoutes, Sessions
+from layoutray.review.sessions import SESSION_PATH, Sessions
 from layoutray.review.store import ReviewStore
 from layoutray.store.database import DatabaseError
 
@@ -57,7 +57,6 @@ def add_review_page(
     app.middleware("http")(partial(_guarded, sessions))
     for kind in (ApiError, HTTPException, RequestValidationError, DocumentError, DatabaseError):
         app.add_exception_handler(kind, _refused)
-    SessionRoutes(sessions, uploads=answer is not None, commands=commands).add_to(app)
     model = answered_by or partial(newest, store)
     Routes(
         store=store,
@@ -67,6 +66,7 @@ def add_review_page(
         questions=Questions(store),
         changes=ReviewDrift(store, model),
         pictures=PagePictures(store),
+        commands=commands,
     ).add_to(app)
     app.mount("/page", StaticFiles(directory=_PAGE))
     api.add_api_route("/", _page, methods=["GET"], include_in_schema=False, response_model=None)

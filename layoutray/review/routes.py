@@ -1,7 +1,7 @@
-"""Routes of the review page: the queue with its progress, questions, documents, and what was reviewed."""
+"""Routes of the review page: sessions, the queue with its progress, questions, documents, and what was reviewed."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
@@ -24,11 +24,12 @@ from layoutray.review.schema import (
     QuestionQuery,
     QueueQuery,
     Save,
+    SignIn,
     shown_correction,
     shown_entry,
     shown_review,
 )
-from layoutray.review.sessions import Session, Sessions, Visitor
+from layoutray.review.sessions import COOKIE, COOKIE_PATH, SESSION_PATH, Session, Sessions, Visitor
 from layoutray.review.store import ConflictError, Entry, ReviewStore, UnseenError
 
 Answer = Callable[[Request, Visitor], Awaitable[AnsweredDocument]]
@@ -41,7 +42,7 @@ _NEVER_CHANGES = {"Cache-Control": "private, max-age=3600"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routes:
-    """The routes of a session. Nobody sees the documents of others: they are answered as unknown ones.
+    """The routes. Nobody sees the documents of others: they are answered as unknown ones.
 
     Attributes:
         answer: answers an uploaded document; None where nothing can be uploaded.
@@ -49,6 +50,7 @@ class Routes:
         questions: chooses the values that people are asked about.
         changes: says whether documents have changed.
         pictures: draws pages.
+        commands: what to run to train on the corrections, for people.
     """
 
     store: ReviewStore
@@ -58,9 +60,11 @@ class Routes:
     questions: Questions
     changes: ReviewDrift
     pictures: PagePictures
+    commands: Sequence[str]
 
     def add_to(self, app: FastAPI) -> None:
         routes: list[tuple[str, str, Callable[..., Any]]] = [
+            ("DELETE", SESSION_PATH, self.sign_out),
             ("GET", "/documents", self.documents),
             ("POST", "/documents", self.upload),
             ("GET", "/drift", self.drift),
@@ -74,7 +78,38 @@ class Routes:
             ("GET", f"{_DOCUMENT}/pages/{{page}}", self.words),
             ("GET", f"{_DOCUMENT}/pages/{{page}}/picture", self.picture),
         ]
+        app.add_api_route(SESSION_PATH, self.session, methods=["GET"])
+        app.add_api_route(SESSION_PATH, self.sign_in, methods=["POST"])
         self.sessions.add_routes(app, routes)
+
+    async def session(self, request: Request) -> dict[str, Any]:
+        """Who is signed in, and the token for changes."""
+        try:
+            return self._shown(await self.sessions.of(request))
+        except ApiError as error:
+            if error.status != 401:
+                raise
+            return self._shown(None)
+
+    async def sign_in(self, request: Request, response: Response, body: SignIn) -> dict[str, Any]:
+        """Begin a session. FastAPI refuses bodies that are not declared as JSON, which forms of other sites send."""
+        cookie, session = await self.sessions.begin(body.key, body.reviewer)
+        over_tls = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
+        response.set_cookie(COOKIE, cookie, path=COOKIE_PATH, httponly=True, samesite="strict", secure=over_tls)
+        return self._shown(session)
+
+    async def sign_out(self, request: Request, response: Response) -> dict[str, Any]:
+        """End the session."""
+        await self.sessions.end(request.cookies.get(COOKIE, ""))
+        response.delete_cookie(COOKIE, path=COOKIE_PATH)
+        return self._shown(None)
+
+    def _shown(self, session: Session | None) -> dict[str, Any]:
+        known = {"signed_in": session is not None, "needs_key": self.sessions.authenticator.needs_key}
+        if session is None:
+            return known
+        names = {"account": session.visitor.key, "reviewer": session.reviewer, "token": session.token}
+        return known | names | {"uploads": self.answer is not None, "commands": list(self.commands)}
 
     def documents(self, request: Request, wanted: Annotated[QueueQuery, Query()]) -> dict[str, Any]:
         """The documents of a filter, the first to look at first, and how far the review of all of them is."""
