@@ -45,13 +45,11 @@ def mount(api: FastAPI, store: ReviewStore, routes: Routes) -> None:
 
 
 def _answered_by(store: ReviewStore, answerer: Answerer) -> AnsweredBy | None:
-    """The default model with its former thresholds; before it is loaded, the one that answered the last document."""
+    """The default model with its thresholds; before it is loaded, the one that answered the last document."""
     served = answerer.models()[DEFAULT].description
     if served is None:
         return newest(store)
-    own = {name: field.accept_from for name, field in served.fields.items()}
-    former = {version: one for version, one in served.former.items() if version != served.model_version}
-    return AnsweredBy((served.model_id,), former | {served.model_version: own}, served.reference)
+    return AnsweredBy((served.model_id,), served.thresholds, served.reference)
 
 
 @dataclass(frozen=True, slots=True)
