@@ -25,7 +25,7 @@ from layoutray.errors import CheckpointError, DocumentError, Reason, RecipeError
 from layoutray.recipe import recipes
 from layoutray.recipe.recipes import Recipe
 from layoutray.store import folder_kind, json_text, shards, sources
-from layoutray.tasks import TaskModel
+from layoutray.tasks import TaskModel, document_fields_of
 from layoutray.tensors import Encoder
 from layoutray.tokenizer import Tokenizer
 
@@ -68,6 +68,17 @@ class Checkpoint:
     def learnt(self) -> tuple[WordSource, ...]:
         """How the words were made of which the model has learnt; empty if nothing says it."""
         return tuple(WordSource(**one) for one in self.provenance.get("words", ()))
+
+    def thresholds(self, label: str = "") -> dict[str, dict[str, float | None]]:
+        """The thresholds of versions with the same confidences, by version and field; those of this one are the last.
+
+        Args:
+            label: of this version in a registry; empty if there is none.
+        """
+        own = {name: field.accept_from for name, field in document_fields_of(self.recipe.task).items()}
+        versions = dict.fromkeys(filter(None, (self.version, label)), own)
+        former = self.provenance.get("thresholds", {})
+        return {version: one for version, one in former.items() if version not in versions} | versions
 
 
 def build_model(recipe: Recipe, vocabulary: Tokenizer, labels: Sequence[str]) -> TaskModel:

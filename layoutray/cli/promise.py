@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Imported here because PyTorch takes seconds, for which `--help` shall not wait.
     from layoutray import checkpoint
     from layoutray.cli.shared.output_folder import new_folder
-    from layoutray.evaluation.acceptance import thresholds, with_thresholds
+    from layoutray.evaluation.acceptance import with_thresholds
     from layoutray.metrics.acceptance import Goal
     from layoutray.review.promise import AnsweredBy, promises
     from layoutray.review.store import ReviewStore
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     goal = Goal(chosen.precision, chosen.risk)
     folder, version = registered.checkpoint_folder(f"models:/{chosen.name}@{CHAMPION}", chosen.tracking_uri)
     loaded = checkpoint.load(folder)
-    model = AnsweredBy((loaded.recipe.name, chosen.name), thresholds(loaded, version))
+    model = AnsweredBy((loaded.recipe.name, chosen.name), loaded.thresholds(version))
     store = ReviewStore.open(chosen.review, create=False)
     made = promises(store, None, model, goal)
     store.close()

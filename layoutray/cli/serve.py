@@ -5,16 +5,14 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import Field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from layoutray.cli.shared import options, terminal
 from layoutray.cli.shared.options import RecipeOptions, option
 from layoutray.errors import InputError
 from layoutray.recipe.ingest import load_ingest
 from layoutray.serving.limits import Limits
-from layoutray.serving.options import Option
 from layoutray.serving.settings import ServeSettings
 
 if TYPE_CHECKING:
@@ -56,11 +54,10 @@ def parts(chosen: Mapping[str, Any]) -> "tuple[ServeSettings, Registry]":
     """The settings of the endpoint of the parsed options, and where its versions come from."""
     from layoutray.cli.shared import deployment
 
-    given = _given(ServeSettings, chosen)
-    given |= {"checkpoint": chosen["checkpoint"]}
+    given, limits = ({name: chosen[name] for name in options.declared(kind)} for kind in (ServeSettings, Limits))
+    given |= {"checkpoint": chosen["checkpoint"], "limits": Limits(**limits)}
     given |= {"recognition": load_ingest(chosen["recipe"], chosen["overrides"]).recognition}
-    given |= {"limits": Limits(**_given(Limits, chosen)), "models": _named(chosen["models"], "--model")}
-    given |= {"routes": _named(chosen["routes"], "--route")}
+    given |= {"models": _named(chosen["models"], "--model"), "routes": _named(chosen["routes"], "--route")}
     return deployment.deployed(given, chosen["tracking_uri"])
 
 
@@ -101,43 +98,9 @@ def parser() -> argparse.ArgumentParser:
             default="ingest-folder",
             help="ingest recipe whose section `recognition` says how files are read (default: %(default)s)",
         ),
-        **{setting.name: _declared(setting, given) for setting, given in _options(ServeSettings)},
+        **options.declared(ServeSettings),
+        **options.declared(Limits),
         "tracking_uri": options.tracking_uri(),
         **options.declared(RecipeOptions),
     }
     return options.parser("serve", declared)
-
-
-def _options(kind: Any) -> Iterator[tuple[Field[Any], Option]]:
-    """The settings of a dataclass, and of those in it, that have an option."""
-    for setting in fields(kind):
-        if given := Option.of(setting):
-            yield setting, given
-        elif is_dataclass(setting.type):
-            yield from _options(setting.type)
-
-
-def _given(kind: type[Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a dataclass, without those in it, from parsed options."""
-    own = {setting.name for setting in fields(kind)}
-    options_of = [(setting.name, given.unit) for setting, given in _options(kind) if setting.name in own]
-    return {name: chosen[name] if unit == 1 else chosen[name] * unit for name, unit in options_of}
-
-
-def _declared(setting: Field[Any], given: Option) -> Field[Any]:
-    flag = given.flag or f"--{setting.name.replace('_', '-')}"
-    if setting.type is bool:
-        return option(flag, action="store_true", help=given.help)
-    default: Any = setting.default
-    values: dict[str, Any] = {"default": default if given.unit == 1 else default / given.unit}
-    if get_origin(setting.type) is dict:
-        values = {"action": "append", "default": []}
-    elif get_origin(setting.type) is tuple:
-        values["nargs"] = "+"
-    return option(
-        flag,
-        type=(get_args(setting.type) or (setting.type,))[0],
-        help=given.help,
-        metavar=given.metavar or flag.removeprefix("--").upper(),
-        **values,
-    )

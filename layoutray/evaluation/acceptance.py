@@ -83,17 +83,5 @@ def with_thresholds(loaded: Checkpoint, schema: Schema, label: str = "") -> Chec
     values["task"]["fields"] |= {name: config.to_dict(field) for name, field in schema.items()}
     own = document_fields_of(loaded.recipe.task)
     same_confidences = all(own[name].second_look == field.second_look for name, field in schema.items())
-    former = {"thresholds": thresholds(loaded, label) if same_confidences else {}}
+    former = {"thresholds": loaded.thresholds(label) if same_confidences else {}}
     return replace(loaded, recipe=recipes.from_stored(values), provenance=loaded.provenance | former)
-
-
-def thresholds(loaded: Checkpoint, label: str = "") -> dict[str, dict[str, float | None]]:
-    """The thresholds of versions with the confidences of a checkpoint, by version and field; its own ones last.
-
-    Args:
-        label: as in `with_thresholds`.
-    """
-    own = {name: field.accept_from for name, field in document_fields_of(loaded.recipe.task).items()}
-    versions = dict.fromkeys(filter(None, (loaded.version, label)), own)
-    former = loaded.provenance.get("thresholds", {})
-    return {version: one for version, one in former.items() if version not in versions} | versions

@@ -1,7 +1,7 @@
 """Documents in which answers differ from the values that a model stated, for people to decide which are right."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from layoutray.prepare.whole_documents import document_groups
 from layoutray.readers.own.reviewed import REVIEW_FILE
 from layoutray.review import documents as review
 from layoutray.review.store import ReviewStore
-from layoutray.review.values import Prediction, Stated
+from layoutray.review.values import Prediction, Stated, predicted_values
 from layoutray.store.data_set import DataSet
 
 
@@ -94,18 +94,8 @@ def _prediction(
     """The answer, which needs a look if something else is stated; without an answer, a value without text."""
     if answer is None:
         return Prediction(name=name, stated=stated)
-    regions = answer.bounding_regions
-    return Prediction(
-        name=answer.name,
-        text=answer.content,
-        value=answer.value,
-        confidence=answer.confidence,
-        accepted=stated is None,
-        page=regions[0].page_number if regions else None,
-        words=_words(answer, pages),
-        polygons=tuple(region.polygon for region in regions),
-        stated=stated,
-    )
+    (said,) = predicted_values([asdict(answer)], (), ())
+    return replace(said, accepted=stated is None, words=_words(answer, pages), stated=stated)
 
 
 def _words(answer: FieldAnswer, pages: Sequence[Page]) -> tuple[int, ...]:

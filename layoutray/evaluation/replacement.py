@@ -11,10 +11,10 @@ import numpy as np
 
 from layoutray.checkpoint import Checkpoint
 from layoutray.errors import InputError
-from layoutray.evaluation.measurement import Items, items_by_document
+from layoutray.evaluation.measurement import items_by_document
 from layoutray.evaluation.page_selection import PageSelection
 from layoutray.metrics.bootstrap import Interval, f1
-from layoutray.metrics.item_counts import ItemCounts, count_items, summed
+from layoutray.metrics.item_counts import ItemCounts, count_by_name, summed
 from layoutray.tasks import document_fields_of
 
 CONFIDENCE = 0.95
@@ -97,7 +97,7 @@ def compare(champion: Checkpoint, candidate: Checkpoint, selection: PageSelectio
     for doc_id, (wanted, answered) in items.items():
         # Values are in the normal forms of the champion's fields; other fields of the candidate are ignored.
         others = [one for one in theirs[doc_id][1] if not schema or one[0] in schema]
-        documents.append((_by_name(wanted, answered), _by_name(wanted, others)))
+        documents.append((count_by_name(wanted, answered), count_by_name(wanted, others)))
     every = {name for both in documents for counts in both for name in counts}
     expected = sorted({name for counts, _ in documents for name, (_, number, _) in counts.items() if number})
 
@@ -111,14 +111,6 @@ def compare(champion: Checkpoint, candidate: Checkpoint, selection: PageSelectio
         return ComparedF1(before.value, after.value, difference.interval, float((drawn >= 0).mean()))
 
     return Replacement(len(documents), compared(every), {name: compared([name]) for name in expected})
-
-
-def _by_name(expected: Items, answered: Items) -> _CountsByName:
-    """The counts of a document's items, each of which begins with its name."""
-    return {
-        name: count_items(*([one for one in items if one[0] == name] for items in (expected, answered)))
-        for name in {one[0] for one in (*expected, *answered)}
-    }
 
 
 def _shown(difference: Interval) -> str:

@@ -6,7 +6,7 @@ word and last word are correct.
 
 from collections.abc import Sequence
 
-from layoutray.metrics.item_counts import ItemCounts, count_items, summed
+from layoutray.metrics.item_counts import ItemCounts, count_by_name, summed
 
 
 def entity_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, ItemCounts]:
@@ -18,9 +18,5 @@ def entity_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]])
     from seqeval.metrics.sequence_labeling import get_entities  # takes two seconds; a process that answers needs none
 
     true, found = (get_entities([list(tags) for tags in pages]) for pages in (gold, predicted))
-    kinds = sorted({kind for kind, _, _ in (*true, *found)})
-    of_kinds = {
-        kind: count_items((one for one in true if one[0] == kind), (one for one in found if one[0] == kind))
-        for kind in kinds
-    }
+    of_kinds = count_by_name(true, found)
     return of_kinds | {"micro": summed(of_kinds.values())}

@@ -7,11 +7,10 @@ GEval has a precision of 1 without answers, and a recall of 1 without expected i
 """
 
 import re
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from layoutray.document import Field
-from layoutray.metrics.item_counts import ItemCounts, summed
+from layoutray.metrics.item_counts import ItemCounts, count_by_name, summed
 
 _NOT_IN_ITEMS = re.compile(r"[\s:]+")
 
@@ -36,15 +35,12 @@ def field_f1(
         upper: compare values in upper case; names are unchanged because they name the scores.
     """
 
-    def bag(items: Iterable[str]) -> Counter[tuple[str, str]]:
-        named = (item.partition("=") for item in items)
-        return Counter((name, value.upper() if upper else value) for name, _, value in named)
+    documents = [*zip(expected, answered, strict=True)]
 
-    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for expected_items, answered_items in zip(expected, answered, strict=True):
-        expected_bag, answered_bag = bag(expected_items), bag(answered_items)
-        for column, found in enumerate((expected_bag & answered_bag, expected_bag, answered_bag)):
-            for (name, _), count in found.items():
-                counts[name][column] += count
-    scores = {name: ItemCounts(*counts[name]) for name in sorted(counts)}
+    def items(side: int) -> list[tuple[str, str, int]]:
+        """Name and value of the items of all documents, each with the number of its document."""
+        named = [(*item.partition("="), number) for number, of in enumerate(documents) for item in of[side]]
+        return [(name, value.upper() if upper else value, number) for name, _, value, number in named]
+
+    scores = count_by_name(items(0), items(1))
     return scores | {"micro": summed(scores.values())}

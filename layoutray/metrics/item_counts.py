@@ -1,8 +1,8 @@
 """Correct, expected and answered items, and their precision, recall and F1."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 
 class ItemCounts(NamedTuple):
@@ -42,6 +42,14 @@ def count_items(expected: Iterable[Hashable], answered: Iterable[Hashable]) -> I
     """The counts of one document; an expected item is found by one answered item."""
     expected_bag, answered_bag = Counter(expected), Counter(answered)
     return ItemCounts((expected_bag & answered_bag).total(), expected_bag.total(), answered_bag.total())
+
+
+def count_by_name(expected: Sequence[tuple[Any, ...]], answered: Sequence[tuple[Any, ...]]) -> dict[str, ItemCounts]:
+    """The counts of items that begin with their name, by name."""
+    names = sorted({name for name, *_ in (*expected, *answered)})
+    return {
+        name: count_items(*([one for one in of if one[0] == name] for of in (expected, answered))) for name in names
+    }
 
 
 def summed(counts: Iterable[ItemCounts]) -> ItemCounts:

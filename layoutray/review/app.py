@@ -14,12 +14,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from layoutray.errors import ApiError, DocumentError
-from layoutray.review.document_routes import DocumentRoutes
 from layoutray.review.drift import ReviewDrift
+from layoutray.review.pictures import PagePictures
 from layoutray.review.promise import AnsweredBy, newest
 from layoutray.review.questions import Questions
-from layoutray.review.queue_routes import Answer, QueueRoutes
-from layoutray.review.sessions import SESSION_PATH, SessionRoutes, Sessions
+from layoutray.review.routes import Answer, Routes
+from layoutray.review.sessions import SESSION_PATH, Sessions
 from layoutray.review.store import ReviewStore
 from layoutray.store.database import DatabaseError
 
@@ -57,17 +57,17 @@ def add_review_page(
     app.middleware("http")(partial(_guarded, sessions))
     for kind in (ApiError, HTTPException, RequestValidationError, DocumentError, DatabaseError):
         app.add_exception_handler(kind, _refused)
-    SessionRoutes(sessions, uploads=answer is not None, commands=commands).add_to(app)
     model = answered_by or partial(newest, store)
-    QueueRoutes(
+    Routes(
         store=store,
         sessions=sessions,
         answer=answer,
         answered_by=model,
         questions=Questions(store),
         changes=ReviewDrift(store, model),
+        pictures=PagePictures(store),
+        commands=commands,
     ).add_to(app)
-    DocumentRoutes(store, sessions).add_to(app)
     app.mount("/page", StaticFiles(directory=_PAGE))
     api.add_api_route("/", _page, methods=["GET"], include_in_schema=False, response_model=None)
     api.mount("/review", app)

@@ -127,9 +127,10 @@ def progress(store: ReviewStore, owner: str | None) -> ReviewProgress:
     rows = store.database.rows
 
     states = rows(
-        f"SELECT state, count(*) AS count FROM documents WHERE {condition} AND {_LATEST} GROUP BY state", *values
+        f"SELECT state, count(*) AS count, sum(looks) AS looks FROM documents WHERE {condition} AND {_LATEST} "
+        "GROUP BY state",
+        *values,
     )
-    (looks,) = rows(f"SELECT coalesce(sum(looks), 0) AS looks FROM documents WHERE {condition} AND {_LATEST}", *values)
     names = rows(f"SELECT DISTINCT name FROM said WHERE document IN {chosen} ORDER BY name", *values)
     versions = rows(
         f"SELECT model_version, min(added) AS first FROM documents WHERE {condition} GROUP BY model_version "
@@ -150,7 +151,7 @@ def progress(store: ReviewStore, owner: str | None) -> ReviewProgress:
     )
     return ReviewProgress(
         states={row["state"]: row["count"] for row in states},
-        looks=looks["looks"],
+        looks=sum(row["looks"] for row in states),
         names=tuple(row["name"] for row in names),
         versions=tuple(row["model_version"] for row in versions),
         sample=proportion(sample["correct"], sample["looked"]),

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from pydantic import BaseModel, ConfigDict, Field
 
 from layoutray.review.store import Correction, Entry, Review
-from layoutray.review.values import Prediction, State, Value
+from layoutray.review.values import State, Value
 
 _Text = Annotated[str, Field(max_length=10_000)]
 _Id = Annotated[str, Field(min_length=1, max_length=100)]
@@ -31,7 +31,7 @@ class QueueQuery(_Body):
 
     state: str = ""
     field: str = ""
-    version: str = ""
+    model_version: str = Field(default="", alias="version")
     below: Annotated[float, Field(ge=0, le=1)] = 0.0
     offset: Annotated[int, Field(ge=0, le=10**9)] = 0
     limit: Annotated[int, Field(ge=1, le=500)] = 100
@@ -84,16 +84,9 @@ def shown_review(review: Review) -> dict[str, Any]:
     return shown_entry(review.entry) | {
         "doc_id": review.entry.doc_id,
         "revision": review.entry.revision,
-        "said": {value_id: _said(said) for value_id, said in review.said.items()},
+        "said": {value_id: asdict(said) | {"needs_look": said.needs_look} for value_id, said in review.said.items()},
         "values": [asdict(value) for value in review.values],
     }
-
-
-def _said(said: Prediction) -> dict[str, Any]:
-    """What the model has said about a value."""
-    names = ("name", "text", "value", "accepted", "sampled", "needs_look", "page", "words", "polygons")
-    plain = {name: getattr(said, name) for name in (*names, "guess", "alternatives", "stated")}
-    return plain | {"confidence": round(said.confidence, 4)}
 
 
 def shown_correction(correction: Correction) -> dict[str, Any]:

@@ -8,19 +8,18 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 
 from layoutray.errors import ApiError
-from layoutray.review.schema import SignIn
 from layoutray.store.database import Database
 
 COOKIE = "layoutray_session"
-_COOKIE_PATH = "/review"
+COOKIE_PATH = "/review"
 SESSION_PATH = "/session"
 TOKEN_HEADER = "X-CSRF-Token"
 _SECONDS = 12 * 3600.0
@@ -97,13 +96,9 @@ class Sessions:
         cookie, session = secrets.token_urlsafe(32), Session(visitor, name, secrets.token_urlsafe(24))
         ends = time.time() + _SECONDS
         row = (_hash(cookie), visitor.owner, visitor.sees_all, name, session.token, ends, visitor.key)
-        await run_in_threadpool(self._store, row)
+        await self._execute("DELETE FROM sessions WHERE ends < ?", time.time())
+        await self._execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", *row)
         return cookie, session
-
-    def _store(self, row: tuple[Any, ...]) -> None:
-        with self._database.transaction() as database:
-            database.exec_driver_sql("DELETE FROM sessions WHERE ends < ?", (time.time(),))
-            database.exec_driver_sql("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     async def of(self, request: Request, *, changes: bool = False) -> Session:
         """The session of a request, which counts for the limit of its key.
@@ -132,74 +127,27 @@ class Sessions:
         raise _no_session()
 
     async def end(self, cookie: str) -> None:
-        await run_in_threadpool(self._delete, _hash(cookie))
+        await self._execute("DELETE FROM sessions WHERE cookie = ?", _hash(cookie))
 
-    def _delete(self, cookie: str) -> None:
-        with self._database.transaction() as database:
-            database.exec_driver_sql("DELETE FROM sessions WHERE cookie = ?", (cookie,))
+    async def _execute(self, statement: str, *values: Any) -> None:
+        def execute() -> None:
+            with self._database.transaction() as database:
+                database.exec_driver_sql(statement, values)
 
-    async def reading(self, request: Request) -> None:
-        """A dependency of routes that change nothing. It raises ApiError as `of`."""
-        request.state.session = await self.of(request)
+        await run_in_threadpool(execute)
 
-    async def changing(self, request: Request) -> None:
-        """A dependency of routes that change something. It raises ApiError as `of`."""
-        request.state.session = await self.of(request, changes=True)
+    def add_routes(self, app: FastAPI, routes: Iterable[tuple[str, str, Callable[..., Any]]]) -> None:
+        """Add routes that need a session, which is `request.state.session`; they raise ApiError as `of`.
 
+        Args:
+            routes: method, path and handler of each. All but GET change something.
+        """
 
-@dataclass(frozen=True, slots=True)
-class SessionRoutes:
-    """The routes of sessions.
+        async def check(request: Request) -> None:
+            request.state.session = await self.of(request, changes=request.method != "GET")
 
-    Attributes:
-        uploads: whether documents can be uploaded.
-        commands: what to run to train on the corrections.
-    """
-
-    sessions: Sessions
-    uploads: bool
-    commands: Sequence[str]
-
-    def add_to(self, app: FastAPI) -> None:
-        app.add_api_route(SESSION_PATH, self.session, methods=["GET"])
-        app.add_api_route(SESSION_PATH, self.sign_in, methods=["POST"])
-        app.add_api_route(
-            SESSION_PATH, self.sign_out, methods=["DELETE"], dependencies=[Depends(self.sessions.changing)]
-        )
-
-    async def session(self, request: Request) -> dict[str, Any]:
-        """Who is signed in, and the token for changes."""
-        try:
-            session = await self.sessions.of(request)
-        except ApiError as error:
-            if error.status != 401:
-                raise
-            return {"signed_in": False, "needs_key": self.sessions.authenticator.needs_key}
-        return self._shown(session)
-
-    async def sign_in(self, request: Request, response: Response, body: SignIn) -> dict[str, Any]:
-        """Begin a session. FastAPI refuses bodies that are not declared as JSON, which forms of other sites send."""
-        cookie, session = await self.sessions.begin(body.key, body.reviewer)
-        over_tls = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
-        response.set_cookie(COOKIE, cookie, path=_COOKIE_PATH, httponly=True, samesite="strict", secure=over_tls)
-        return self._shown(session)
-
-    async def sign_out(self, request: Request, response: Response) -> dict[str, Any]:
-        """End the session."""
-        await self.sessions.end(request.cookies.get(COOKIE, ""))
-        response.delete_cookie(COOKIE, path=_COOKIE_PATH)
-        return {"signed_in": False, "needs_key": self.sessions.authenticator.needs_key}
-
-    def _shown(self, session: Session) -> dict[str, Any]:
-        return {
-            "signed_in": True,
-            "needs_key": self.sessions.authenticator.needs_key,
-            "account": session.visitor.key,
-            "reviewer": session.reviewer,
-            "token": session.token,
-            "uploads": self.uploads,
-            "commands": list(self.commands),
-        }
+        for method, path, handler in routes:
+            app.add_api_route(path, handler, methods=[method], dependencies=[Depends(check)], response_model=None)
 
 
 def _hash(cookie: str) -> str:

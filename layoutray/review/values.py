@@ -130,21 +130,16 @@ def predicted_values(
         candidates: of all pages.
     """
     words_of = {_place(entity["type"], entity): tuple(entity["words"]) for entity in entities}
-    values = [
-        _prediction(
-            field, field["name"], words_of.get(_place(field["name"], field), ()), field["value"], field["accepted"]
-        )
-        for field in fields
-    ]
+    values = [replace(_prediction(field), words=words_of.get(_place(field["name"], field), ())) for field in fields]
     in_records: set[tuple[Any, ...]] = set()
     for record in records:
         row = f"{record['name']}/{record['page_number']}/{record['row']}"
         for entity in record["fields"]:
             in_records.add(_place(entity["type"], entity))
-            values.append(_prediction(entity, entity["type"], tuple(entity["words"]), row=row))
+            values.append(replace(_prediction(entity), row=row))
     if not any(not said.row for said in values):
         loose = [entity for entity in entities if _place(entity["type"], entity) not in in_records]
-        values += [_prediction(entity, entity["type"], tuple(entity["words"])) for entity in loose]
+        values += [_prediction(entity) for entity in loose]
     names = {field["name"] for field in fields}
     return tuple(_with_alternatives(values, [*candidates, *(one for one in entities if one["type"] in names)]))
 
@@ -158,7 +153,7 @@ def _with_alternatives(values: Sequence[Prediction], possible: Iterable[Mapping[
     others: dict[str, dict[str, Prediction]] = defaultdict(dict)
     for one in sorted(possible, key=lambda one: -one["confidence"]):
         if one["bounding_regions"]:
-            others[one["type"]].setdefault(_plain(one["content"]), _prediction(one, one["type"], tuple(one["words"])))
+            others[one["type"]].setdefault(_plain(one["content"]), _prediction(one))
     for value in values:
         others[value.name].pop(_plain(value.text), None)
     for value in values:
@@ -235,27 +230,18 @@ def _action(before: Value | None, after: Value) -> Action:
     return "confirmed" if after.state == "confirmed" else "reopened"
 
 
-def _prediction(
-    answer: Mapping[str, Any],
-    name: str,
-    words: tuple[int, ...],
-    value: str = "",
-    accepted: bool = False,
-    row: str = "",
-) -> Prediction:
+def _prediction(answer: Mapping[str, Any]) -> Prediction:
+    """What a field, an entity or a candidate says. Fields alone have a value, and do not name their words."""
     regions = answer["bounding_regions"]
-    page = regions[0]["page_number"] if regions else None
-    polygons = tuple(tuple(region["polygon"]) for region in regions)
     return Prediction(
-        name=name,
+        name=answer["name"] if "name" in answer else answer["type"],
         text=answer["content"],
-        value=value,
+        value=answer.get("value", ""),
         confidence=answer["confidence"],
-        accepted=accepted,
-        page=page,
-        words=words,
-        polygons=polygons,
-        row=row,
+        accepted=answer.get("accepted", False),
+        page=regions[0]["page_number"] if regions else None,
+        words=tuple(answer.get("words", ())),
+        polygons=tuple(tuple(region["polygon"]) for region in regions),
     )
 
 

@@ -18,6 +18,11 @@ _LENGTH = 10
 _QUOTA_WORDS = 2_000
 
 
+def _hours(text: str) -> float:
+    """Hours in seconds."""
+    return float(text) * 3600
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Limits of one endpoint.
@@ -39,20 +44,18 @@ class Limits:
 
     max_upload_bytes: int = 20 * 2**20
     max_pages: int = 50
-    max_page_words: int = option(10_000, "most words of a page (default: %(default)s)", metavar="N")
-    max_words: int = option(50_000, "most words of a document (default: %(default)s)", metavar="N")
-    max_word_length: int = option(1_000, "most characters of a word (default: %(default)s)", metavar="N")
-    timeout_s: float = option(60.0, "seconds per document (default: %(default)s)", flag="--timeout")
+    max_page_words: int = option("--max-page-words", 10_000, "most words of a page (default: %(default)s)", metavar="N")
+    max_words: int = option("--max-words", 50_000, "most words of a document (default: %(default)s)", metavar="N")
+    max_word_length: int = option(
+        "--max-word-length", 1_000, "most characters of a word (default: %(default)s)", metavar="N"
+    )
+    timeout_s: float = option("--timeout", 60.0, "seconds per document (default: %(default)s)")
     max_queued_requests: int = 32
     max_job_files: int = 1000
     max_job_bytes: int = 200 * 2**20
     max_waiting_documents: int = 10_000
     keep_jobs_s: float = option(
-        24 * 3600.0,
-        "delete a job so long after its end (default: %(default)s)",
-        flag="--keep-jobs",
-        metavar="HOURS",
-        unit=3600,
+        "--keep-jobs", 24 * 3600.0, "delete a job so long after its end (default: 24)", type=_hours, metavar="HOURS"
     )
 
     def __post_init__(self) -> None:

@@ -87,7 +87,7 @@ class ModelDescription:
         by_name: whether it answers the fields that a request names, see `asking`.
         labels_pages: whether it finds the documents of packets, see `serving.router`.
         learnt: how the words were made of which it has learnt; empty if unknown.
-        former: thresholds of earlier versions with the same confidences, by version and field.
+        thresholds: of versions with the same confidences, by version and field, see `Checkpoint.thresholds`.
         reference: what its labelled documents were like, as `Reference.to_json` gives it; None if nothing says it.
     """
 
@@ -105,7 +105,7 @@ class ModelDescription:
     by_name: bool = False
     labels_pages: bool = False
     learnt: tuple[WordSource, ...] = ()
-    former: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict[str, Mapping[str, float | None]])
+    thresholds: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict[str, Mapping[str, float | None]])
     reference: Mapping[str, Any] | None = None
 
     def asking(self, fields: str) -> Self:
@@ -282,6 +282,6 @@ def _describe(
         by_name=isinstance(model, NamedExtractor),
         labels_pages=isinstance(loaded.recipe.task, LabelsPages),
         learnt=loaded.learnt,
-        former=loaded.provenance.get("thresholds", {}),
+        thresholds=loaded.thresholds(version.label),
         reference=loaded.provenance.get("documents"),
     )

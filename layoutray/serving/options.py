@@ -1,39 +1,22 @@
 """Options of `layoutray serve`, declared where the settings are."""
 
-from dataclasses import Field, dataclass, field
+from dataclasses import field
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
-    """How `layoutray serve` takes a setting.
-
-    Attributes:
-        flag: empty: `--` and the name of the setting.
-        metavar: empty: the name of the flag.
-        unit: what one of the option is in the unit of the setting.
-        is_path: whether other processes, with other working folders, open the file that it names.
-    """
-
-    help: str
-    flag: str = ""
-    metavar: str = ""
-    unit: float = 1
-    is_path: bool = False
-
-    @classmethod
-    def of(cls, setting: Field[Any]) -> "Option | None":
-        """How a field of `ServeSettings` or `Limits` is given; None for one that has no option."""
-        return setting.metadata.get("option")
+_KINDS = {bool: {"action": "store_true"}, tuple: {"nargs": "+"}, dict: {"action": "append", "default": []}}
+"""How an option gives a truth value, several texts, or a mapping, as texts `KEY=VALUE`."""
 
 
-def option(default: Any, help_text: str, **more: Any) -> Any:
-    """A field with a default and an option of `layoutray serve`.
+def option(flag: str, default: Any, help_text: str, *, is_path: bool = False, **more: Any) -> Any:
+    """A field with a default, and with the option that sets it, as `cli.shared.options.option` declares options.
 
     Args:
-        more: attributes of `Option`.
+        default: `dict` for a mapping that is empty.
+        is_path: whether other processes, with other working folders, open the file that it names.
+        more: keywords of `argparse.ArgumentParser.add_argument`.
     """
-    metadata = {"option": Option(help=help_text, **more)}
-    return (
-        field(default_factory=dict, metadata=metadata) if default == {} else field(default=default, metadata=metadata)
-    )
+    kind = dict if default is dict else type(default)
+    usual: dict[str, Any] = {"type": kind, "metavar": flag.removeprefix("--").upper()}
+    settings = {"help": help_text, "default": default} | _KINDS.get(kind, usual) | more
+    metadata = {"flags": (flag,), "group": "", "settings": settings, "is_path": is_path}
+    return field(default_factory=dict, metadata=metadata) if kind is dict else field(default=default, metadata=metadata)

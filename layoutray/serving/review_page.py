@@ -27,11 +27,11 @@ _COMMANDS = (
 )
 
 
-def mount(api: FastAPI, store: ReviewStore, routes: Routes, guard: Guard) -> None:
+def mount(api: FastAPI, store: ReviewStore, routes: Routes) -> None:
     """Add the review page to `api`, for the documents of `store`."""
-    sessions = Sessions(store.database, _KeyAuthenticator(guard), "anonymous")
+    sessions = Sessions(store.database, _KeyAuthenticator(routes.guard), "anonymous")
     answered_by = partial(_answered_by, store, routes.answerer)
-    add_review_page(api, store, sessions, _UploadAnswerer(routes, guard), _COMMANDS, answered_by)
+    add_review_page(api, store, sessions, partial(_answered, routes), _COMMANDS, answered_by)
 
     def promised() -> list[Promise]:
         try:
@@ -45,13 +45,11 @@ def mount(api: FastAPI, store: ReviewStore, routes: Routes, guard: Guard) -> Non
 
 
 def _answered_by(store: ReviewStore, answerer: Answerer) -> AnsweredBy | None:
-    """The default model with its former thresholds; before it is loaded, the one that answered the last document."""
+    """The default model with its thresholds; before it is loaded, the one that answered the last document."""
     served = answerer.models()[DEFAULT].description
     if served is None:
         return newest(store)
-    own = {name: field.accept_from for name, field in served.fields.items()}
-    former = {version: one for version, one in served.former.items() if version != served.model_version}
-    return AnsweredBy((served.model_id,), former | {served.model_version: own}, served.reference)
+    return AnsweredBy((served.model_id,), served.thresholds, served.reference)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +70,11 @@ class _KeyAuthenticator(Authenticator):
         return await self.guard.admit(visitor.key, path)
 
 
-@dataclass(frozen=True, slots=True)
-class _UploadAnswerer:
-    """Answers an uploaded document as `/v1/extract` does, with the same limits, quota and audit log."""
-
-    routes: Routes
-    guard: Guard
-
-    async def __call__(self, request: Request, visitor: Visitor) -> AnsweredDocument:
-        request.state.caller = await self.guard.holder(visitor.key)
-        answered = await self.routes.extracted(request)
-        file = answered.document
-        if not isinstance(file, UploadedFile):
-            raise ApiError(415, "unsupported_type", "the page takes files; send words to /v1/extract")
-        return for_review(answered, file)
+async def _answered(routes: Routes, request: Request, visitor: Visitor) -> AnsweredDocument:
+    """An uploaded document, answered as `/v1/extract` does, with the same limits, quota and audit log."""
+    request.state.caller = await routes.guard.holder(visitor.key)
+    answered = await routes.extracted(request)
+    file = answered.document
+    if not isinstance(file, UploadedFile):
+        raise ApiError(415, "unsupported_type", "the page takes files; send words to /v1/extract")
+    return for_review(answered, file)

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from layoutray.errors import ApiError
 from layoutray.inference.generation import NO_SELECTION
 from layoutray.serving import failures, schema, status, submission, telemetry
-from layoutray.serving.access.auth import Access, Call, Caller, returned_on_failure
+from layoutray.serving.access.auth import Call, Caller, Guard, returned_on_failure
 from layoutray.serving.answer import DocumentAnswer
 from layoutray.serving.answerer import DEFAULT, Answerer
 from layoutray.serving.capacity import Capacity
@@ -51,7 +51,7 @@ class Routes:
     answerer: Answerer
     limits: Limits
     telemetry: Telemetry
-    access: Access
+    guard: Guard
     capacity: Capacity
     review: ReviewShare | None = None
 
@@ -67,7 +67,7 @@ class Routes:
     def api(self) -> FastAPI:
         api = DescribedApi(self.limits)
         failures.handle_failures(api)
-        errors, allow = failures.error_responses(), self.access.guard.allow
+        errors, allow = failures.error_responses(), self.guard.allow
         document_routes: list[tuple[str, Callable[..., Any], type[BaseModel], type[BaseModel]]] = [
             ("/v1/extract", self.extract, schema.ExtractRequest, schema.ExtractResponse),
             ("/v1/models/{name}/extract", self.extract_with, schema.ExtractRequest, schema.ExtractResponse),
@@ -88,32 +88,15 @@ class Routes:
             )
         not_ready: dict[int | str, dict[str, Any]] = {503: errors[503]}
         refused: dict[int | str, dict[str, Any]] = {code: errors[code] for code in (401, 403, 429)}
-        api.add_api_route(
-            "/v1/models",
-            self.models,
-            response_model=status.ModelsResponse,
-            responses=not_ready | refused,
-            dependencies=[Depends(allow("extract", "jobs", "review"))],
-            tags=["models"],
-        )
+        asking, measuring = [Depends(allow("extract", "jobs", "review"))], [Depends(allow("metrics"))]
+        about: dict[str, Any] = {"responses": not_ready | refused, "dependencies": asking, "tags": ["models"]}
+        api.add_api_route("/v1/models", self.models, **about)
+        about = {"response_model_exclude_none": True, "responses": not_ready, "tags": ["operation"]}
         for path in ("/readyz", "/healthz"):
-            api.add_api_route(
-                path,
-                self.ready,
-                response_model=status.HealthResponse,
-                response_model_exclude_none=True,
-                responses=not_ready,
-                tags=["operation"],
-            )
+            api.add_api_route(path, self.ready, **about)
         api.add_api_route("/livez", self.live, tags=["operation"])
-        api.add_api_route(
-            "/metrics",
-            self.metrics,
-            response_class=Response,
-            responses=refused,
-            dependencies=[Depends(allow("metrics"))],
-            tags=["operation"],
-        )
+        about = {"response_class": Response, "responses": refused, "dependencies": measuring, "tags": ["operation"]}
+        api.add_api_route("/metrics", self.metrics, **about)
         return api
 
     async def extract(self, request: Request, words: _Words = False, fields: FieldNames = "") -> Response:
@@ -182,7 +165,7 @@ class Routes:
         """Apply audit, metrics, timeout and admission control to the processing of a document in the `with` block."""
         caller: Caller = request.state.caller
         with (
-            self.access.audit.record(caller.name, request.url.path, request_id(request.headers)) as record,
+            self.guard.audit.record(caller.name, request.url.path, request_id(request.headers)) as record,
             self.telemetry.request(),
         ):
             async with returned_on_failure(caller), within(self.limits.timeout_s):

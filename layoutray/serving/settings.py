@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from layoutray.errors import InputError
 from layoutray.ocr.settings import Recognition
 from layoutray.serving.limits import Limits
-from layoutray.serving.options import Option, option
+from layoutray.serving.options import option
 
 MEASURE_SECONDS = 1.0
 """How often the queue is measured, to decide on the number of replicas."""
@@ -62,82 +62,82 @@ class ServeSettings:
     checkpoint: str = field(kw_only=False)
     model_version: str = ""
     recognition: Recognition = field(default_factory=Recognition)
-    models: dict[str, str] = field(
-        default_factory=dict[str, str],
-        metadata={
-            "option": Option(
-                help="serve another model too, at /v1/models/NAME/extract; it is loaded when a request asks for it; "
-                "repeatable",
-                flag="--model",
-                metavar="NAME=MODEL",
-            )
-        },
+    models: dict[str, str] = option(
+        "--model",
+        dict,
+        "serve another model too, at /v1/models/NAME/extract; it is loaded when a request asks for it; repeatable",
+        metavar="NAME=MODEL",
     )
-    routes: dict[str, str] = field(
-        default_factory=dict[str, str],
-        metadata={
-            "option": Option(
-                help="answer documents of this kind, which a model of task page_labels finds in packets, with a model "
-                "of --model; repeatable",
-                flag="--route",
-                metavar="KIND=NAME",
-            )
-        },
+    routes: dict[str, str] = option(
+        "--route",
+        dict,
+        "answer documents of this kind, which a model of task page_labels finds in packets, with a model of --model; "
+        "repeatable",
+        metavar="KIND=NAME",
     )
     model_memory_mib: float = option(
+        "--model-memory",
         2048.0,
         "what the weights of these models may take in each model replica; to load one, those that were not used "
         "for the longest time are unloaded (default: %(default)s)",
-        flag="--model-memory",
         metavar="MIB",
     )
     host: str = option(
+        "--host",
         "127.0.0.1",
         "address to listen on; 0.0.0.0 accepts connections from the network, and needs --keys or --open "
         "(default: %(default)s)",
     )
-    port: int = option(8000, "port to listen on (default: %(default)s)")
-    ocr_replicas: int = option(1, "processes that read pages (default: %(default)s)", metavar="N")
+    port: int = option("--port", 8000, "port to listen on (default: %(default)s)")
+    ocr_replicas: int = option("--ocr-replicas", 1, "processes that read pages (default: %(default)s)", metavar="N")
     max_ocr_replicas: int | None = option(
+        "--max-ocr-replicas",
         None,
         "start more of these processes, up to N, while pages wait for them (default: --ocr-replicas)",
         metavar="N",
+        type=int,
     )
     model_replicas: int = option(
+        "--model-replicas",
         1,
         "processes that hold the models; 0: the process of the HTTP routes holds them, unless they use a GPU, which "
         "answers words some milliseconds sooner, and is for clients that you trust (default: %(default)s)",
         metavar="N",
     )
     max_model_replicas: int | None = option(
+        "--max-model-replicas",
         None,
         "start more of these processes, up to N, while pages wait for them (default: --model-replicas)",
         metavar="N",
+        type=int,
     )
     scaling: Scaling = field(default_factory=Scaling)
     cpus_per_replica: float = 0.5
     gpus_per_model: float | None = option(
+        "--gpus",
         None,
         "GPUs of each model replica; 0 uses CPUs (default: 1 if there is one for each model replica, else 0)",
-        flag="--gpus",
+        type=float,
     )
     batch_size: int = 8
-    beams: int = option(1, "beam width of text-generating models; 1 is greedy (default: %(default)s)")
+    beams: int = option("--beams", 1, "beam width of text-generating models; 1 is greedy (default: %(default)s)")
     limits: Limits = field(default_factory=Limits)
     ocr_cache_seconds: float = option(
+        "--ocr-cache-seconds",
         0.0,
         "keep the words of each page in memory for this time, so that a file that comes again is not read again "
         "(default: keep none)",
         metavar="SECONDS",
     )
     follow_every_s: float = option(
+        "--follow-every",
         5.0,
         "seconds between looks at the version that models:/NAME@ALIAS names; another one is loaded and served "
         "without a restart (default: %(default)s)",
-        flag="--follow-every",
         metavar="SECONDS",
     )
     jobs: str = option(
+        "--jobs",
         "",
         "take jobs at /v1/jobs, and keep them in this file, or in the database postgresql://USER@HOST/DATABASE, "
         "whose password is read from PGPASSWORD or ~/.pgpass (default: take none)",
@@ -145,19 +145,22 @@ class ServeSettings:
         is_path=True,
     )
     job_prefixes: tuple[str, ...] = option(
+        "--job-prefixes",
         (),
         "take jobs of the objects below these addresses, such as s3://bucket/scans (default: of uploaded files)",
         metavar="ADDRESS",
     )
     webhook_hosts: tuple[str, ...] = option(
-        (), "hosts that a job may name to be told of its end (default: none)", metavar="HOST"
+        "--webhook-hosts", (), "hosts that a job may name to be told of its end (default: none)", metavar="HOST"
     )
     webhook_networks: tuple[str, ...] = option(
+        "--webhook-networks",
         (),
         "networks, such as 10.1.0.0/16, in which these hosts may be although they are not public (default: none)",
         metavar="NETWORK",
     )
     review: str = option(
+        "--review",
         "",
         "show the page on which people see and correct answers at /, and keep their documents in this file "
         "(default: show none)",
@@ -165,18 +168,21 @@ class ServeSettings:
         is_path=True,
     )
     review_sample: float = option(
+        "--review-sample",
         0.05,
         "share of the accepted values that the review page shows anyway, to measure their precision (default: "
         "%(default)s)",
         metavar="SHARE",
     )
     review_share: float = option(
+        "--review-share",
         0.0,
         "share of the documents answered by /v1/extract that are also put on the review page, drawn at random and kept "
         "in the file of --review (default: %(default)s)",
         metavar="SHARE",
     )
     drift: str = option(
+        "--drift",
         "",
         "keep the evidence that documents have changed in this file, so that it goes on after a restart (default: it "
         "begins anew)",
@@ -184,10 +190,12 @@ class ServeSettings:
         is_path=True,
     )
     keys: str = option(
-        "", "every request needs a key of this file (see `layoutray keys`)", metavar="FILE", is_path=True
+        "--keys", "", "every request needs a key of this file (see `layoutray keys`)", metavar="FILE", is_path=True
     )
-    open: bool = option(False, "accept connections from the network without keys")
-    audit: str = option("", "append a line of JSON for each document: who, what, outcome", metavar="FILE", is_path=True)
+    open: bool = option("--open", False, "accept connections from the network without keys")
+    audit: str = option(
+        "--audit", "", "append a line of JSON for each document: who, what, outcome", metavar="FILE", is_path=True
+    )
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= _LAST_PORT:
@@ -249,7 +257,7 @@ class ServeSettings:
         """The same for processes with another working folder."""
         from layoutray.store import sources
 
-        files = [one.name for one in fields(self) if (given := Option.of(one)) and given.is_path]
+        files = [one.name for one in fields(self) if one.metadata.get("is_path")]
         absolute = {name: sources.absolute(value) for name in files if (value := getattr(self, name))}
         models = {name: sources.absolute(model) for name, model in self.models.items()}
         return replace(self, models=models, **absolute)

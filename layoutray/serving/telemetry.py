@@ -1,8 +1,10 @@
 """Metrics of the endpoint in the Prometheus text format."""
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -31,47 +33,47 @@ class Telemetry:
 
     def __init__(self, drift: DriftFile | None = None) -> None:
         self._registry = CollectorRegistry()
-        self._requests = self._counter("requests", "Documents by HTTP status", ["status"])
-        self._failures = self._counter("failures", "Refused documents and failed pages by reason", ["reason"])
-        self._pages = self._counter("pages", "Pages by outcome", ["outcome"])
-        self.kept = self._counter("pages_kept", "Pages whose words were read a short time before")
-        self._versions = self._counter("versions", "Versions of the model that were asked for, by outcome", ["outcome"])
-        self._served = self._gauge("model_version", "1 for the served version of a model", ["model", "version"])
-        self._documents = self._counter("documents", "Answered documents", ["model", "version"])
-        self._values = self._summary(
-            "field_confidence", "Confidence of the values of fields", ["model", "version", "field", "accepted"]
-        )
-        self._entities = self._summary("entity_confidence", "Confidence of entities", ["model", "version", "type"])
-        self._other_words = self._counter(
+        about: Mapping[str, Any] = {"namespace": "layoutray", "registry": self._registry}
+        counter, summary, gauge = partial(Counter, **about), partial(Summary, **about), partial(Gauge, **about)
+        histogram = partial(Histogram, buckets=_SECONDS, **about)
+        version = ["model", "version"]
+        self._requests = counter("requests", "Documents by HTTP status", ["status"])
+        self._failures = counter("failures", "Refused documents and failed pages by reason", ["reason"])
+        self._pages = counter("pages", "Pages by outcome", ["outcome"])
+        self.kept = counter("pages_kept", "Pages whose words were read a short time before")
+        self._versions = counter("versions", "Versions of the model that were asked for, by outcome", ["outcome"])
+        self._served = gauge("model_version", "1 for the served version of a model", version)
+        self._documents = counter("documents", "Answered documents", version)
+        confidence = "Confidence of the values of fields"
+        self._values = summary("field_confidence", confidence, [*version, "field", "accepted"])
+        self._entities = summary("entity_confidence", "Confidence of entities", [*version, "type"])
+        self._other_words = counter(
             "documents_with_other_words",
             "Answered documents with words of another source or other settings than the model has learnt from",
-            ["model", "version"],
+            version,
         )
-        self._reviews = self._counter(
+        self._reviews = counter(
             "documents_drawn_for_review", "Answered documents that were drawn for the review page", ["outcome"]
         )
-        self._drift = self._gauge(
+        self._drift = gauge(
             "drift_evidence",
             "Evidence of a signal, or under an empty name of all, that documents have changed",
-            ["model", "version", "signal"],
+            [*version, "signal"],
         )
         self._monitors = drift or DriftFile()
         self._versions_answered: dict[tuple[str, str], None] = {}
-        self._in_flight = self._gauge("requests_in_flight", "Documents in flight")
-        self._request_seconds = self._histogram(
-            "request_seconds", "Time from request to answer of a document", _SECONDS
-        )
-        self.ocr_seconds = self._histogram("ocr_seconds", "Time to read the words of a page", _SECONDS)
-        self._model_seconds = self._histogram("model_seconds", "Time of one model batch", _SECONDS)
-        self._queue_seconds = self._histogram("queue_seconds", "Time a page or document waited for a replica", _SECONDS)
-        self._batch_pages = self._histogram(
-            "batch_pages", "Pages or documents in a model batch", (1, 2, 4, 8, 16, 32, 64)
-        )
+        self._in_flight = gauge("requests_in_flight", "Documents in flight")
+        self._replicas = gauge("replicas", "Replicas that run", ["kind"])
+        self._request_seconds = histogram("request_seconds", "Time from request to answer of a document")
+        self.ocr_seconds = histogram("ocr_seconds", "Time to read the words of a page")
+        self._model_seconds = histogram("model_seconds", "Time of one model batch")
+        self._queue_seconds = histogram("queue_seconds", "Time a page or document waited for a replica")
+        sizes = (1, 2, 4, 8, 16, 32, 64)
+        self._batch_pages = histogram("batch_pages", "Pages or documents in a model batch", buckets=sizes)
 
     def count_replicas(self, capacity: Capacity) -> None:
-        replicas = self._gauge("replicas", "Replicas that run", ["kind"])
-        replicas.labels("ocr").set_function(lambda: capacity.readers)
-        replicas.labels("model").set_function(lambda: capacity.models)
+        self._replicas.labels("ocr").set_function(lambda: capacity.readers)
+        self._replicas.labels("model").set_function(lambda: capacity.models)
 
     def show_promises(self, promises: Callable[[], Sequence[Promise]]) -> None:
         """Show what is promised of accepted answers, as it is at each time."""
@@ -155,18 +157,6 @@ class Telemetry:
 
     def exposition(self) -> str:
         return generate_latest(self._registry).decode()
-
-    def _counter(self, name: str, meaning: str, labels: Sequence[str] = ()) -> Counter:
-        return Counter(f"layoutray_{name}", meaning, labels, registry=self._registry)
-
-    def _gauge(self, name: str, meaning: str, labels: Sequence[str] = ()) -> Gauge:
-        return Gauge(f"layoutray_{name}", meaning, labels, registry=self._registry)
-
-    def _summary(self, name: str, meaning: str, labels: Sequence[str]) -> Summary:
-        return Summary(f"layoutray_{name}", meaning, labels, registry=self._registry)
-
-    def _histogram(self, name: str, meaning: str, buckets: Sequence[float]) -> Histogram:
-        return Histogram(f"layoutray_{name}", meaning, buckets=buckets, registry=self._registry)
 
 
 class _Promises(Collector):

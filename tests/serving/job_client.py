@@ -6,7 +6,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from layoutray.serving import failures
-from layoutray.serving.access.auth import make_access
+from layoutray.serving.access.auth import make_guard
 from layoutray.serving.answerer import DEFAULT
 from layoutray.serving.jobs.ledger import Ledger
 from layoutray.serving.jobs.prefixes import Prefixes
@@ -36,14 +36,14 @@ def job_client(
 ) -> TestClient:
     """The client, whose jobs are in `ledger`; without `keys`, which is a file, everybody may send jobs."""
     telemetry = Telemetry()
-    access = make_access(keys, audit, telemetry)
-    runner = JobRunner(ledger, _Unasked(), access, limits, at_once=lambda: 1)  # pyright: ignore[reportArgumentType]
+    guard = make_guard(keys, audit, telemetry)
+    runner = JobRunner(ledger, _Unasked(), guard, limits, at_once=lambda: 1)  # pyright: ignore[reportArgumentType]
     api = FastAPI()
     failures.handle_failures(api)
     JobRoutes(
         ledger=ledger,
         runner=runner,
-        access=access,
+        guard=guard,
         limits=limits,
         prefixes=Prefixes.of(prefixes),
         receivers=Receivers.of(hosts, []),

@@ -13,7 +13,7 @@ from layoutray.inference.extractor import Extractor
 from layoutray.ocr.isolated import IsolatedRecogniser
 from layoutray.ocr.settings import Recognition
 from layoutray.serving import routes
-from layoutray.serving.access.auth import make_access
+from layoutray.serving.access.auth import make_guard
 from layoutray.serving.answerer import DEFAULT, Answerer
 from layoutray.serving.capacity import Capacity
 from layoutray.serving.in_process import InProcess
@@ -36,12 +36,12 @@ def answerer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcess]:
 
 def client(answerer: Answerer) -> TestClient:
     telemetry = Telemetry()
-    access = make_access("", "", telemetry)
+    guard = make_guard("", "", telemetry)
     served = routes.Routes(
         answerer=answerer,
         limits=Limits(max_pages=2),
         telemetry=telemetry,
-        access=access,
+        guard=guard,
         capacity=Capacity(1, 1, 1),
     )
     return TestClient(served.api(), raise_server_exceptions=False)

@@ -19,7 +19,7 @@ from PIL import Image
 
 from layoutray.errors import RETRYABLE, DocumentError, Reason
 from layoutray.review.store import ReviewStore
-from layoutray.serving.access.auth import make_access
+from layoutray.serving.access.auth import make_guard
 from layoutray.serving.access.keys import KeyStore
 from layoutray.serving.failures import error_of
 from layoutray.serving.jobs import runner
@@ -60,7 +60,7 @@ def test_a_job_tries_again_what_may_pass(reason: Reason, tmp_path: Path, monkeyp
     monkeypatch.setattr(runner, "_WAIT_SECONDS", 0.0)
     with closing(Ledger.open(str(tmp_path / "jobs.db"))) as ledger:
         service: Any = _Unreadable(reason)
-        jobs = JobRunner(ledger, service, make_access("", "", Telemetry()), Limits(), at_once=lambda: 1)
+        jobs = JobRunner(ledger, service, make_guard("", "", Telemetry()), Limits(), at_once=lambda: 1)
         file = JobFile("a.pdf", "a" * 64, lambda: b"%PDF-")
         job, _ = ledger.add(Submission(owner="", options={"words": False}, files=[file]), 10)
         item = jobs.take([])

@@ -22,7 +22,7 @@ from layoutray.errors import InputError
 from layoutray.review.local_only import LocalOnly
 from layoutray.review.store import ReviewStore
 from layoutray.serving import request_log, review_page
-from layoutray.serving.access.auth import make_access
+from layoutray.serving.access.auth import make_guard
 from layoutray.serving.answerer import DEFAULT
 from layoutray.serving.capacity import Capacity
 from layoutray.serving.drift_file import DriftFile
@@ -78,13 +78,13 @@ class Ingress:
         self._settings = settings
         self._capacity = capacity
         metrics.count_replicas(capacity)
-        self._access = access = make_access(settings.keys, settings.audit, metrics)
+        guard = make_guard(settings.keys, settings.audit, metrics)
         self._review = ReviewStore.open(settings.review, sample=settings.review_sample) if settings.review else None
         self._routes = Routes(
             answerer=service,
             limits=limits,
             telemetry=metrics,
-            access=access,
+            guard=guard,
             capacity=capacity,
             review=ReviewShare(self._review, settings.review_share, metrics) if self._review else None,
         )
@@ -93,8 +93,8 @@ class Ingress:
             ledger = Ledger.open(settings.jobs)
             self._jobs = JobRoutes(
                 ledger=ledger,
-                runner=JobRunner(ledger, service, access, limits, at_once=capacity.pages_in_ocr),
-                access=access,
+                runner=JobRunner(ledger, service, guard, limits, at_once=capacity.pages_in_ocr),
+                guard=guard,
                 limits=limits,
                 prefixes=Prefixes.of(settings.job_prefixes),
                 receivers=Receivers.of(settings.webhook_hosts, settings.webhook_networks),
@@ -113,7 +113,7 @@ class Ingress:
         if self._jobs:
             self._jobs.add_to(api)
         if self._review:
-            review_page.mount(api, self._review, self._routes, self._access.guard)
+            review_page.mount(api, self._review, self._routes)
         api.router.lifespan_context = self._lifespan
         return api
 

@@ -141,7 +141,7 @@ export class Choosing {
     const { points } = this.#path;
     const [[x0, y0], [x1, y1]] = [points[0], points.at(-1)];
     const corners = this.lasso ? points.flat() : [x0, y0, x1, y0, x1, y1, x0, y1];
-    return drawing("polygon", { class: "outline", points: corners.join(" ") });
+    return drawing("polygon.outline", { points: corners.join(" ") });
   }
 
   #end() {

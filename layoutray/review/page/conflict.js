@@ -1,6 +1,6 @@
 // Two people have changed the same values of a document: shows both, and lets one choose.
 
-import { ask } from "./dialog.js";
+import { ask } from "./dialogs.js";
 import { element, quoted } from "./elements.js";
 import * as api from "./api.js";
 
@@ -12,8 +12,7 @@ export async function resolve(conflicts, mine, theirs) {
   const choices = conflicts.map((id) => choice(id, own.get(id), other.get(id), who));
   const content = element(
     "div",
-    {},
-    element("p", {}, quoted(who), " has changed these values too. Nothing is lost: the history keeps both."),
+    element("p", quoted(who), " has changed these values too. Nothing is lost: the history keeps both."),
     choices.map((one) => one.content),
   );
   await ask("Conflict", content, [["save", "Save this choice"]]);
@@ -25,15 +24,14 @@ function choice(id, mine, theirs, who) {
   const own = radio("mine", false);
   const content = element(
     "fieldset",
-    {},
-    element("legend", {}, quoted((mine ?? theirs).name)),
-    element("label", {}, radio("theirs", true), " ", quoted(who), ": ", shown(theirs)),
-    element("label", {}, own, " you: ", shown(mine)),
+    element("legend", quoted((mine ?? theirs).name)),
+    element("label", radio("theirs", true), " ", quoted(who), ": ", shown(theirs)),
+    element("label", own, " you: ", shown(mine)),
   );
   return { id, content, takesMine: () => own.checked };
 }
 
 function shown(value) {
-  if (!value || value.state === "removed") return element("em", {}, "removed");
+  if (!value || value.state === "removed") return element("em", "removed");
   return quoted(value.text || "no text", { class: "text" });
 }

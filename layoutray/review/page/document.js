@@ -3,19 +3,16 @@
 import * as api from "./api.js";
 import { Choosing } from "./choosing.js";
 import { resolve } from "./conflict.js";
+import { askForNames, askForState, showHistory } from "./dialogs.js";
 import { announce, button, element, quoted } from "./elements.js";
-import { showHistory } from "./history.js";
 import { commandOf, showKeys } from "./keys.js";
 import { nextKind, toggleBoundary } from "./packet.js";
 import { Pages } from "./pages.js";
 import { Panel } from "./panel.js";
-import { letDrag } from "./panning.js";
-import { askForNames } from "./record.js";
 import { queueQuery } from "./route.js";
 import { Review } from "./review.js";
 import { Saver } from "./saving.js";
 import { stating } from "./shapes.js";
-import { askForState } from "./unseen.js";
 
 /**
  * Show a document in `main`. Returns a function that ends the view.
@@ -48,9 +45,8 @@ class DocumentView {
     this.panel = new Panel(this.review, names, () => this.#records());
     this.saver = new Saver(this.review, { tell, resolve });
     this.commands = this.#commands();
-    this.side = element("div", { class: "side" }, this.#finisher(), this.panel.root);
-    this.root = element("div", { class: "document" }, this.#toolbar(), this.pages.scroller, this.side);
-    letDrag(this.pages);
+    this.side = element("div.side", this.#finisher(), this.panel.root);
+    this.root = element("div.document", this.#toolbar(), this.pages.scroller, this.side);
     this.#link();
   }
 
@@ -94,7 +90,7 @@ class DocumentView {
   }
 
   #commands() {
-    const { review, panel, pages } = { review: this.review, panel: this.panel, pages: this.pages };
+    const { review, panel, pages } = this;
     const current = () => review.value(panel.current);
     return {
       confirm: () => this.#confirm(panel.current),
@@ -102,15 +98,15 @@ class DocumentView {
       up: () => panel.step(-1),
       edit: () => current() && panel.edit(panel.current),
       words: () => current() && this.#choose(panel.current),
-      take: () => this.review.said[panel.current]?.stated?.text && this.#take(panel.current),
+      take: () => this.#take(panel.current),
       remove: () =>
         current() && this.#act({ name: current().state === "removed" ? "restore" : "remove", id: panel.current }),
       undo: () => review.undo(),
       redo: () => review.redo(),
       "focus-adder": () => panel.root.querySelector(".adder input").focus(),
-      "focus-record-adder": () => panel.root.querySelector(".of-records input").focus(),
-      boundary: () => this.#focusPart(toggleBoundary(review, pages.inView)),
-      kind: () => this.#focusPart(nextKind(review, pages.inView)),
+      "focus-record-adder": () => panel.root.querySelector("[list=names-of-records]").focus(),
+      boundary: () => panel.focus(toggleBoundary(review, pages.inView)),
+      kind: () => panel.focus(nextKind(review, pages.inView)),
       "page-down": () => pages.step(1),
       "page-up": () => pages.step(-1),
       "zoom-in": () => pages.zoomIn(),
@@ -130,7 +126,7 @@ class DocumentView {
     else if (name === "edit") this.panel.edit(id);
     else if (name === "words") this.#choose(id);
     else if (name === "type") this.#type(id, text);
-    else if (name === "restore") this.review.restore(id);
+    else if (name === "restore") this.review.confirm(id);
     else if (name === "remove") this.review.remove([id]);
     else if (name === "remove-row")
       this.review.remove(this.review.values.filter((one) => one.row === row).map((one) => one.id));
@@ -177,13 +173,10 @@ class DocumentView {
     this.review.set(id, found.length ? { text, words: found } : { text });
   }
 
-  #focusPart(id) {
-    if (id) this.panel.focus(id);
-  }
-
-  /** Take over what another model has stated. */
+  /** Take over what another model has stated, if there is anything. */
   #take(id) {
-    const { text, page, words } = this.review.said[id].stated;
+    const { text, page, words } = this.review.said[id]?.stated ?? {};
+    if (!text) return;
     this.review.set(id, { text, page, words });
     this.panel.focus(this.panel.nextOpen() || id);
   }
@@ -214,16 +207,13 @@ class DocumentView {
 
   #showTools() {
     const choosing = this.#choosing;
-    const lasso = button(
-      "Lasso",
-      () => {
-        choosing.lasso = !choosing.lasso;
-        lasso.setAttribute("aria-pressed", choosing.lasso);
-      },
-      { "aria-pressed": false },
-    );
+    const turn = () => {
+      choosing.lasso = !choosing.lasso;
+      lasso.setAttribute("aria-pressed", choosing.lasso);
+    };
+    const lasso = button("Lasso", turn, { "aria-pressed": false });
     this.tools.replaceChildren(
-      element("span", {}, "Click words, or drag around them."),
+      element("span", "Click words, or drag around them."),
       lasso,
       button("Accept", () => choosing.accept(), { class: "primary" }),
       button("Cancel", () => choosing.giveUp()),
@@ -235,42 +225,36 @@ class DocumentView {
     const tool = (text, name, label) => button(text, run(name), { "aria-label": label, title: label });
     this.undo = tool("↶", "undo", "Undo");
     this.redo = tool("↷", "redo", "Redo");
-    this.tools = element("div", { class: "tools", role: "group", "aria-label": "Choose words" });
-    const many = this.document.pages.length > 1;
+    this.tools = element("div.tools", { role: "group", "aria-label": "Choose words" });
+    const { name, model, pages } = this.document;
+    const many = pages.length > 1;
     return element(
-      "div",
-      { class: "toolbar", role: "toolbar", "aria-label": "Document" },
-      element("h1", {}, quoted(this.document.name)),
+      "div.toolbar",
+      { role: "toolbar", "aria-label": "Document" },
+      element("h1", quoted(name)),
+      element("span.note", quoted(model), many ? ` · ${pages.length} pages` : ""),
+      element("div.group", this.undo, this.redo),
       element(
-        "span",
-        { class: "note" },
-        quoted(this.document.model),
-        many ? ` · ${this.document.pages.length} pages` : "",
-      ),
-      element("div", { class: "group" }, this.undo, this.redo),
-      element(
-        "div",
-        { class: "group" },
+        "div.group",
         tool("−", "zoom-out", "Zoom out"),
         tool("⤢", "fit", "Whole width"),
         tool("+", "zoom-in", "Zoom in"),
         tool("⟳", "rotate", "Rotate"),
         tool("▦", "boxes", "Boxes of all words"),
       ),
-      many
-        ? element("div", { class: "group" }, tool("↑", "page-up", "Page before"), tool("↓", "page-down", "Next page"))
-        : "",
-      element("div", { class: "group" }, button("History", run("history"), { class: "quiet" })),
+      many ? element("div.group", tool("↑", "page-up", "Page before"), tool("↓", "page-down", "Next page")) : "",
+      element("div.group", button("History", run("history"), { class: "quiet" })),
       this.tools,
     );
   }
 
   #finisher() {
-    this.left = element("p", { class: "left" });
-    this.finishButton = this.correct
-      ? button("Go on with the questions", () => this.commands.queue(), { class: "primary finish" })
-      : button("Finish, next document", () => this.#finish(), { class: "primary finish" });
-    return element("div", { class: "finisher" }, this.left, this.finishButton);
+    this.left = element("p.left");
+    const [text, command] = this.correct
+      ? ["Go on with the questions", "queue"]
+      : ["Finish, next document", "finish"];
+    const finish = button(text, () => this.commands[command](), { class: "primary finish" });
+    return element("div.finisher", this.left, finish);
   }
 
   #refresh() {

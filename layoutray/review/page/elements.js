@@ -1,26 +1,32 @@
 // Makes elements. Text of documents becomes text nodes, never HTML.
 
+const HTML = "http://www.w3.org/1999/xhtml";
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An HTML element. Attributes that are false or null are left out; those that begin with "on" are listeners. */
-export function element(tag, attributes = {}, ...children) {
-  return filled(document.createElement(tag), attributes, children);
-}
+/**
+ * An HTML element such as `element("p.note", { title: "…" }, "text")`: tag and classes, attributes if any, children.
+ *
+ * Attributes and children that are false or null are left out; attributes that begin with "on" are listeners.
+ */
+export const element = (tag, ...parts) => made(HTML, tag, parts);
 
 /** An SVG element; as `element`. */
-export function drawing(tag, attributes = {}, ...children) {
-  return filled(document.createElementNS(SVG, tag), attributes, children);
+export const drawing = (tag, ...parts) => made(SVG, tag, parts);
+
+function made(namespace, tag, parts) {
+  const [name, ...classes] = tag.split(".");
+  const node = document.createElementNS(namespace, name);
+  const [attributes, ...children] = parts[0]?.constructor === Object ? parts : [{}, ...parts];
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else if (isGiven(value)) node.setAttribute(key, value === true ? "" : value);
+  }
+  if (classes.length) node.classList.add(...classes);
+  node.append(...children.flat().filter(isGiven));
+  return node;
 }
 
-function filled(made, attributes, children) {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value !== false && value !== null && value !== undefined)
-      made.setAttribute(name, value === true ? "" : value);
-  }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
-  return made;
-}
+const isGiven = (part) => part !== null && part !== undefined && part !== false;
 
 /** A button with a text. */
 export function button(text, onclick, attributes = {}) {

@@ -33,7 +33,7 @@ async function load(session) {
     else await showQueue(main, filters, session);
   } catch (error) {
     if (error.status === 401) location.reload(); // the session has ended: sign in again
-    main.replaceChildren(element("p", { class: "problem", role: "alert" }, visible(error.message)));
+    main.replaceChildren(element("p.problem", { role: "alert" }, visible(error.message)));
   }
 }
 

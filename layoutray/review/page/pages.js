@@ -20,24 +20,22 @@ export class Pages extends EventTarget {
     super();
     this.document = document;
     this.review = review;
-    this.scroller = element("div", { class: "pages", tabindex: 0, role: "region", "aria-label": "Pages" });
-    this.#watcher = new IntersectionObserver((entries) => this.#seen(entries), {
-      root: this.scroller,
-      rootMargin: NEAR,
-    });
+    this.scroller = element("div.pages", { tabindex: 0, role: "region", "aria-label": "Pages" });
+    const near = { root: this.scroller, rootMargin: NEAR };
+    this.#watcher = new IntersectionObserver((entries) => this.#seen(entries), near);
     for (const size of document.pages) this.#addPage(size);
     this.draw();
     review.addEventListener("change", () => this.draw());
     for (const name of ["pointerover", "pointerout", "click"])
       this.scroller.addEventListener(name, (event) => this.#point(event));
+    this.#letDrag();
   }
 
   /** The words of a page, loaded once. */
   words(page) {
     const view = this.#views.get(page);
-    view.loading ??= get(`/review/documents/${this.document.number}/pages/${page}`).then(
-      (words) => (view.words = words),
-    );
+    const address = `/review/documents/${this.document.number}/pages/${page}`;
+    view.loading ??= get(address).then((words) => (view.words = words));
     return view.loading;
   }
 
@@ -123,13 +121,35 @@ export class Pages extends EventTarget {
     this.#watcher.disconnect();
   }
 
+  /** Move the pages by dragging, unless words are chosen, and zoom by Ctrl and the wheel. */
+  #letDrag() {
+    const { scroller } = this;
+    let last = null;
+    scroller.addEventListener("pointerdown", (event) => {
+      if (event.button === 0 && event.pointerType === "mouse" && !scroller.classList.contains("choosing")) last = event;
+    });
+    addEventListener("pointermove", (event) => {
+      if (!last || !scroller.isConnected) return;
+      scroller.scrollBy(last.clientX - event.clientX, last.clientY - event.clientY);
+      last = event;
+    });
+    addEventListener("pointerup", () => (last = null));
+    const zoom = (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      if (event.deltaY < 0) this.zoomIn();
+      else this.zoomOut();
+    };
+    scroller.addEventListener("wheel", zoom, { passive: false });
+  }
+
   #addPage({ page, width, height }) {
     const picture = drawing("image", { width, height, preserveAspectRatio: "none" });
-    const outlines = drawing("path", { class: "words" });
-    const values = drawing("g", { class: "values" });
-    const choice = drawing("g", { class: "choice" });
-    const layer = drawing("g", {}, picture, outlines, values, choice);
-    const svg = drawing("svg", { class: "page", role: "img", "aria-label": `Page ${page}`, "data-page": page }, layer);
+    const outlines = drawing("path.words");
+    const values = drawing("g.values");
+    const choice = drawing("g.choice");
+    const layer = drawing("g", picture, outlines, values, choice);
+    const svg = drawing("svg.page", { role: "img", "aria-label": `Page ${page}`, "data-page": page }, layer);
     const view = { page, width, height, svg, layer, picture, outlines, values, choice };
     Object.assign(view, { shown: false, words: null, loading: null });
     this.#views.set(page, view);
@@ -145,14 +165,9 @@ export class Pages extends EventTarget {
   #orient(view) {
     const { width, height, svg, layer } = view;
     const [wide, high] = this.#turned(view);
-    const moves = {
-      0: "",
-      90: `translate(${height} 0)`,
-      180: `translate(${width} ${height})`,
-      270: `translate(0 ${width})`,
-    };
+    const moved = { 0: "0 0", 90: `${height} 0`, 180: `${width} ${height}`, 270: `0 ${width}` }[this.#turn];
     svg.setAttribute("viewBox", `0 0 ${wide} ${high}`);
-    layer.setAttribute("transform", `${moves[this.#turn]} rotate(${this.#turn})`);
+    layer.setAttribute("transform", `translate(${moved}) rotate(${this.#turn})`);
     this.#size(view);
   }
 
@@ -196,11 +211,10 @@ export class Pages extends EventTarget {
   }
 
   #drawValues(view) {
-    const polygons = this.review.listed
-      .filter((value) => value.page === view.page && value.state !== "removed")
-      .flatMap((value) =>
-        polygonsOf(value, this.review.said[value.id], view.words).map((points) => this.#polygon(value, points)),
-      );
+    const shown = this.review.listed.filter((value) => value.page === view.page && value.state !== "removed");
+    const polygons = shown.flatMap((value) =>
+      polygonsOf(value, this.review.said[value.id], view.words).map((points) => this.#polygon(value, points)),
+    );
     view.values.replaceChildren(...polygons);
     // One path for all words of a page: a thousand elements would slow scrolling down.
     const boxes = (this.showsWords && view.words) || [];

@@ -16,7 +16,7 @@ export class Panel extends EventTarget {
     this.names = names;
     this.records = records;
     this.current = "";
-    this.root = element("section", { class: "panel", "aria-label": "Values" });
+    this.root = element("section.panel", { "aria-label": "Values" });
     review.addEventListener("change", () => this.draw());
     this.root.addEventListener("pointerover", (event) =>
       this.#over(event.target.closest("li.value")?.dataset.id ?? null),
@@ -82,18 +82,14 @@ export class Panel extends EventTarget {
     const rows = [...new Set(kept.filter((value) => value.row).map((value) => value.row))];
     const removed = kept.filter((value) => value.state === "removed").length;
     this.root.replaceChildren(
-      element("h2", {}, "Values"),
+      element("h2", "Values"),
       loose.length
-        ? element(
-            "ul",
-            {},
-            loose.map((value) => this.#value(value)),
-          )
-        : element("p", {}, "The model has found no value."),
+        ? element("ul", loose.map((value) => this.#value(value)))
+        : element("p", "The model has found no value."),
       this.#adder(),
       ...this.#records(rows, kept),
       this.#recordAdder(),
-      removed ? element("p", { class: "note" }, `${removed} removed: these are no truth, and can be restored.`) : "",
+      removed ? element("p.note", `${removed} removed: these are no truth, and can be restored.`) : "",
     );
     if (hadFocus) this.#row(this.current)?.querySelector(".main")?.focus({ preventScroll: true });
   }
@@ -119,42 +115,32 @@ export class Panel extends EventTarget {
   #value(value) {
     const said = this.review.said[value.id];
     const state = stateOf(value, said);
-    const current = value.id === this.current ? "current" : "";
+    const current = value.id === this.current ? ".current" : "";
     const content = this.#editing === value.id ? this.#input(value) : this.#main(value, said, state);
-    return element(
-      "li",
-      { class: `value ${state.name} ${current}`, "data-id": value.id },
-      content,
-      this.#actions(value),
-    );
+    return element(`li.value.${state.name}${current}`, { "data-id": value.id }, content, this.#actions(value));
   }
 
   #main(value, said, state) {
     const changed = said && said.text !== value.text && value.state !== "removed";
     return element(
-      "button",
-      { type: "button", class: "main", onclick: () => this.focus(value.id) },
+      "button.main",
+      { type: "button", onclick: () => this.focus(value.id) },
       quoted(value.name, { class: "name" }),
       quoted(value.text || "no text", { class: value.text ? "text" : "text missing" }),
-      changed ? element("span", { class: "was" }, "read as ", quoted(said.text)) : "",
-      said?.stated ? element("span", { class: "was stated" }, ...statedText(said.stated)) : "",
+      changed ? element("span.was", "read as ", quoted(said.text)) : "",
+      said?.stated ? element("span.was.stated", statedText(said.stated)) : "",
       said ? confidence(said) : "",
       element(
-        "span",
-        { class: "state" },
-        element("span", { class: "sign", "aria-hidden": "true" }, state.sign),
-        element("span", { class: "meaning" }, state.text),
+        "span.state",
+        element("span.sign", { "aria-hidden": "true" }, state.sign),
+        element("span.meaning", state.text),
       ),
     );
   }
 
   #input(value) {
-    const input = element("input", {
-      value: value.text,
-      "aria-label": `Value of ${value.name}`,
-      dir: "auto",
-      maxlength: 10000,
-    });
+    const about = { "aria-label": `Value of ${value.name}`, dir: "auto", maxlength: 10000 };
+    const input = element("input", { value: value.text, ...about });
     const end = (text) => {
       if (this.#editing !== value.id) return;
       this.#editing = "";
@@ -169,74 +155,40 @@ export class Panel extends EventTarget {
       event.preventDefault();
     });
     input.addEventListener("blur", () => end(input.value));
-    return element("div", { class: "main" }, quoted(value.name, { class: "name" }), input);
+    return element("div.main", quoted(value.name, { class: "name" }), input);
   }
 
   #actions(value) {
     const act = (name) => () => this.#act(name, value.id);
     const label = (text) => ({ "aria-label": `${text} ${value.name}`, title: text });
-    const buttons =
-      value.state === "removed"
-        ? [button("Restore", act("restore"), label("Restore"))]
-        : [
-            button("Confirm", act("confirm"), { ...label("Confirm"), disabled: value.state === "confirmed" }),
-            this.review.said[value.id]?.stated?.text
-              ? button("Take", act("take"), label(`Take the value of ${visible(this.review.said[value.id].stated.by)} for`))
-              : "",
-            button("Type", act("edit"), label("Type over")),
-            button("Words", act("words"), label("Choose the words of")),
-            button("Remove", act("remove"), label("Remove")),
-          ];
-    return element("div", { class: "actions" }, buttons);
+    if (value.state === "removed") return element("div.actions", button("Restore", act("restore"), label("Restore")));
+    const { by, text } = this.review.said[value.id]?.stated ?? {};
+    return element(
+      "div.actions",
+      button("Confirm", act("confirm"), { ...label("Confirm"), disabled: value.state === "confirmed" }),
+      text ? button("Take", act("take"), label(`Take the value of ${visible(by)} for`)) : "",
+      button("Type", act("edit"), label("Type over")),
+      button("Words", act("words"), label("Choose the words of")),
+      button("Remove", act("remove"), label("Remove")),
+    );
   }
 
   #adder(row = "", label = "Add a value") {
+    const about = row ? `Name of a value to add to ${row}` : "Name of a value to add";
+    const add = (value) => this.#act("add", "", { value, row });
     const id = `names-${row || "document"}`.replaceAll(/\W/g, "-");
-    const input = element("input", {
-      list: id,
-      placeholder: "name",
-      "aria-label": row ? `Name of a value to add to ${row}` : "Name of a value to add",
-      maxlength: 200,
-    });
-    const add = (event) => {
-      event.preventDefault();
-      if (input.value.trim()) this.#act("add", "", { value: input.value.trim(), row });
-    };
-    return element(
-      "form",
-      { class: "adder", onsubmit: add },
-      input,
-      element(
-        "datalist",
-        { id },
-        this.names.map((name) => element("option", { value: name })),
-      ),
-      element("button", { type: "submit" }, label),
-    );
+    return adder({ id, about, placeholder: "name", suggest: () => this.names, label, add });
   }
 
   #recordAdder() {
-    const names = element("datalist", { id: "names-of-records" });
-    const suggest = async () =>
-      names.replaceChildren(...[...(await this.records()).keys()].map((name) => element("option", { value: name })));
-    const input = element("input", {
-      list: "names-of-records",
+    return adder({
+      id: "names-of-records",
+      about: "Name of a record to add",
       placeholder: "name of a record",
-      "aria-label": "Name of a record to add",
-      maxlength: 200,
-      onfocus: suggest,
+      suggest: async () => (await this.records()).keys(),
+      label: "Add a record",
+      add: (value) => this.#act("add-record", "", { value }),
     });
-    const add = (event) => {
-      event.preventDefault();
-      if (input.value.trim()) this.#act("add-record", "", { value: input.value.trim() });
-    };
-    return element(
-      "form",
-      { class: "adder of-records", onsubmit: add },
-      input,
-      names,
-      element("button", { type: "submit" }, "Add a record"),
-    );
   }
 
   #records(rows, values) {
@@ -244,45 +196,40 @@ export class Panel extends EventTarget {
     return names.map((name) => {
       const own = rows.filter((row) => nameOfRow(row) === name);
       return element(
-        "section",
-        { class: "records", "aria-label": `Records ${name}` },
-        element("h2", {}, quoted(name)),
-        own.map((row, index) =>
-          this.#record(
-            row,
-            index + 1,
-            values.filter((value) => value.row === row),
-          ),
-        ),
+        "section.records",
+        { "aria-label": `Records ${name}` },
+        element("h2", quoted(name)),
+        own.map((row, index) => this.#record(row, index + 1, values.filter((value) => value.row === row))),
         button("Add a row", () => this.#act("add-row", "", { row: own.at(-1) })),
       );
     });
   }
 
   #record(row, number, values) {
-    const all = values.every((value) => value.state === "removed");
+    const isRemoved = values.every((value) => value.state === "removed");
+    const label = { class: "quiet", "aria-label": `Remove row ${number}` };
+    const remover = button("Remove row", () => this.#act("remove-row", "", { row }), label);
     return element(
-      "section",
-      { class: all ? "record removed" : "record", "aria-label": `${nameOfRow(row)} ${number}` },
-      element(
-        "header",
-        {},
-        element("h3", {}, `${number}`),
-        all
-          ? ""
-          : button("Remove row", () => this.#act("remove-row", "", { row }), {
-              class: "quiet",
-              "aria-label": `Remove row ${number}`,
-            }),
-      ),
-      element(
-        "ul",
-        {},
-        values.map((value) => this.#value(value)),
-      ),
+      `section.record${isRemoved ? ".removed" : ""}`,
+      { "aria-label": `${nameOfRow(row)} ${number}` },
+      element("header", element("h3", `${number}`), isRemoved ? "" : remover),
+      element("ul", values.map((value) => this.#value(value))),
       this.#adder(row, "Add"),
     );
   }
+}
+
+/** A form that adds what a person names; `suggest` gives names that are known. */
+function adder({ id, about, placeholder, suggest, label, add }) {
+  const names = element("datalist", { id });
+  const fill = async () =>
+    names.replaceChildren(...[...(await suggest())].map((value) => element("option", { value })));
+  const input = element("input", { list: id, placeholder, "aria-label": about, maxlength: 200, onfocus: fill });
+  const submit = (event) => {
+    event.preventDefault();
+    if (input.value.trim()) add(input.value.trim());
+  };
+  return element("form.adder", { onsubmit: submit }, input, names, element("button", { type: "submit" }, label));
 }
 
 /** The name of the record in `NAME/PAGE/NUMBER`. */
@@ -298,12 +245,8 @@ function statedText({ by, text }) {
 function confidence({ confidence: share, accepted }) {
   const percent = Math.floor(share * 100);
   const meter = element("meter", { min: 0, max: 100, value: percent, "aria-hidden": "true" });
-  return element(
-    "span",
-    { class: "confidence", title: accepted ? "accepted: no look needed" : "not accepted" },
-    meter,
-    `${percent} %`,
-  );
+  const title = accepted ? "accepted: no look needed" : "not accepted";
+  return element("span.confidence", { title }, meter, `${percent} %`);
 }
 
 function stateOf(value, said) {

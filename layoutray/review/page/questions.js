@@ -48,7 +48,7 @@ class Questions {
       const again = question === null ? "" : button("Try again", () => this.next());
       const title = question === null ? "No question is left" : "There is no question";
       const buttons = [again, this.#undoer(), toQueue()];
-      this.main.replaceChildren(element("div", { class: "question" }, element("h1", {}, title), buttons));
+      this.main.replaceChildren(element("div.question", element("h1", title), buttons));
       return;
     }
     await this.#show(question);
@@ -131,33 +131,31 @@ class Questions {
     const counted = `${remaining} question${remaining === 1 ? "" : "s"}`;
     const act = (name) => () => this.#answer(name);
     const doubt = said.guess ? "Not answered by the model; this is its most probable value." : "";
-    const alternatives = said.alternatives.map((alternative, index) =>
-      element("li", {}, button(`${index + 1}`, act(index), { "aria-keyshortcuts": index + 1 }),
-        quoted(alternative.text, { class: "text" }), strip(shown, alternative)),
-    );
+    const alternatives = said.alternatives.map((alternative, index) => {
+      const choose = button(`${index + 1}`, act(index), { "aria-keyshortcuts": index + 1 });
+      return element("li", choose, quoted(alternative.text, { class: "text" }), strip(shown, alternative));
+    });
     const digits = alternatives.length ? `1 to ${alternatives.length}, ` : "";
     const keys = `Keys: Y, ${digits}N, ${value.row ? "" : "X, "}space, U. `
       + `Confidence ${Math.floor(said.confidence * 100)} %. ${doubt}`;
+    const none = { "aria-keyshortcuts": "x", title: `The document has no value of ${visible(value.name)}` };
     this.main.replaceChildren(
       element(
-        "div",
-        { class: "question" },
-        element("p", { class: "note" }, quoted(shown.name), ` · ${counted} left `, toQueue()),
-        element("h1", {}, quoted(value.name), ": ", quoted(value.text, { class: "text" }), "?"),
+        "div.question",
+        element("p.note", quoted(shown.name), ` · ${counted} left `, toQueue()),
+        element("h1", quoted(value.name), ": ", quoted(value.text, { class: "text" }), "?"),
         around(shown, value, said),
         element(
-          "div",
-          { class: "choices" },
+          "div.choices",
           button("Yes", act("yes"), { class: "primary", "aria-keyshortcuts": "y" }),
           button("No", act("no"), { "aria-keyshortcuts": "n" }),
-          value.row ? "" : button("None", act("none"),
-            { "aria-keyshortcuts": "x", title: `The document has no value of ${visible(value.name)}` }),
+          value.row ? "" : button("None", act("none"), none),
           button("Skip", act("skip"), { "aria-keyshortcuts": "Space" }),
           this.#undoer(),
-          element("span", { class: "note" }, keys),
+          element("span.note", keys),
         ),
-        alternatives.length ? element("p", { class: "note" }, "Or is it one of these?") : "",
-        element("ol", { class: "alternatives" }, alternatives),
+        alternatives.length ? element("p.note", "Or is it one of these?") : "",
+        element("ol.alternatives", alternatives),
       ),
     );
     announce(`${value.name}: ${value.text}?`);
@@ -215,7 +213,7 @@ function around(shown, value, said) {
   return cut(shown, value, boxes, [left, top, wide, high]);
 }
 
-/** The lines of the page around a alternative, with its box. */
+/** The lines of the page around an alternative, with its box. */
 function strip(shown, alternative) {
   const { width } = pageOf(shown, alternative);
   const [, , y0, y1] = bounds(alternative.polygons);
@@ -228,9 +226,9 @@ function cut(shown, value, boxes, part) {
   const { page, width, height } = pageOf(shown, value);
   const picture = { href: pictureOf(shown, value), width, height, preserveAspectRatio: "none" };
   return drawing(
-    "svg",
-    { class: "page", role: "img", "aria-label": `Page ${page}`, viewBox: part.join(" ") },
+    "svg.page",
+    { role: "img", "aria-label": `Page ${page}`, viewBox: part.join(" ") },
     drawing("image", picture),
-    boxes.map((points) => drawing("polygon", { class: "value open marked", points: points.join(" ") })),
+    boxes.map((points) => drawing("polygon.value.open.marked", { points: points.join(" ") })),
   );
 }

@@ -1,7 +1,7 @@
 // The queue: which documents there are, filters, and how far the review is.
 
 import * as api from "./api.js";
-import { copied } from "./dialog.js";
+import { copied } from "./dialogs.js";
 import { button, element, quoted, visible } from "./elements.js";
 
 const STATES = [
@@ -19,10 +19,9 @@ export async function showQueue(main, filters, session) {
   const [answer, promises] = await Promise.all([api.get(`/review/documents?${query}`), api.get("/review/promises")]);
   main.replaceChildren(
     element(
-      "div",
-      { class: "queue" },
+      "div.queue",
       session.uploads ? dropArea() : "",
-      element("h1", {}, "Queue"),
+      element("h1", "Queue"),
       progress(answer.progress),
       promised(promises),
       changed(query),
@@ -36,51 +35,45 @@ export async function showQueue(main, filters, session) {
 
 function progress({ states, looks, sample, sample_left }) {
   const total = Object.values(states).reduce((sum, count) => sum + count, 0);
-  const done = states.done ?? 0;
-  const accepted = states.accepted ?? 0;
+  const { done = 0, accepted = 0 } = states;
+  const max = Math.max(total, 1);
   return element(
-    "div",
-    { class: "progress" },
+    "div.progress",
     element(
       "p",
-      {},
-      element("strong", {}, `${done} of ${total} finished`),
+      element("strong", `${done} of ${total} finished`),
       accepted ? `, ${accepted} need no look` : "",
       `, ${counted(looks, "value")} to look at`,
-      looks ? element("a", { href: "#/questions", class: "questions-link" }, "Yes or no, value by value") : "",
+      looks ? element("a.questions-link", { href: "#/questions" }, "Yes or no, value by value") : "",
     ),
-    element("progress", {
-      max: Math.max(total, 1),
-      value: done + accepted,
-      "aria-label": "Documents that need no more work",
-    }),
-    sample.count || sample_left ? element("p", { class: "sample" }, measured(sample, sample_left)) : "",
+    element("progress", { max, value: done + accepted, "aria-label": "Documents that need no more work" }),
+    sample.count || sample_left ? element("p.sample", measured(sample, sample_left)) : "",
   );
 }
 
 /** What is promised of accepted values, and what would raise it. */
 function promised(promises) {
   if (!promises.length) return "";
-  const lines = promises.map((text) => element("li", {}, visible(text)));
-  return element("details", { class: "promises" }, element("summary", {}, "Promises"), element("ul", {}, lines));
+  const lines = promises.map((text) => element("li", visible(text)));
+  return element("details.promises", element("summary", "Promises"), element("ul", lines));
 }
 
 /** Whether documents have changed, what shows it, and pictures of the documents to label first. */
 function changed(query) {
-  const place = element("section", { class: "changed", "aria-label": "Changed documents" });
+  const place = element("section.changed", { "aria-label": "Changed documents" });
   api.get("/review/drift").then(({ since, signals, documents }) => {
     if (!documents?.length) return;
     place.append(
-      element("h2", {}, `Documents have changed since about ${moment(since)}`),
-      element("p", {}, "These show it most, and come first in the queue: label them, and train on them."),
-      element("ul", {}, signals.map(({ signal, before, since: now }) =>
-        element("li", {}, visible(signal), `: median ${short(now)}, before ${short(before)}`))),
-      element("div", { class: "pictures" }, documents.map(card)),
+      element("h2", `Documents have changed since about ${moment(since)}`),
+      element("p", "These show it most, and come first in the queue: label them, and train on them."),
+      element("ul", signals.map(({ signal, before, since: now }) =>
+        element("li", visible(signal), `: median ${short(now)}, before ${short(before)}`))),
+      element("div.pictures", documents.map(card)),
     );
     return api.get(`/review/documents?${query}`); // has them first from now on
   }).then((answer) => {
     if (answer) place.parentNode?.querySelector("table.documents")?.replaceWith(table(answer.documents));
-  }).catch((error) => place.append(element("p", {}, error.message)));
+  }).catch((error) => place.append(element("p", error.message)));
   return place;
 }
 
@@ -90,8 +83,8 @@ function card({ number, name, signals }) {
     "a",
     { href: `#/document/${number}` },
     element("img", { src: `/review/documents/${number}/pages/1/picture?width=320`, alt: "", loading: "lazy" }),
-    element("span", {}, quoted(name)),
-    element("small", {}, visible(unlike.join(", "))),
+    element("span", quoted(name)),
+    element("small", visible(unlike.join(", "))),
   );
 }
 
@@ -109,29 +102,21 @@ function measured({ right, count, low, high }, left) {
 }
 
 function filterForm(query, { names, versions }) {
-  const select = (name, label, options) =>
-    element(
-      "label",
-      {},
-      label,
-      element(
-        "select",
-        { name },
-        options.map(([value, text]) =>
-          element("option", { value, selected: query.get(name) === value }, visible(text)),
-        ),
-      ),
+  const select = (name, label, options) => {
+    const shown = options.map(([value, text]) =>
+      element("option", { value, selected: query.get(name) === value }, visible(text)),
     );
+    return element("label", label, element("select", { name }, shown));
+  };
+  const any = ["", "any"];
+  const shares = [50, 80, 90, 95, 99].map((share) => [String(share / 100), `below ${share} %`]);
   const form = element(
-    "form",
-    { class: "filters", "aria-label": "Filters" },
+    "form.filters",
+    { "aria-label": "Filters" },
     select("state", "State", STATES),
-    select("field", "Field", [["", "any"], ...names.map((name) => [name, name])]),
-    select("below", "Confidence", [
-      ["", "any"],
-      ...[50, 80, 90, 95, 99].map((share) => [String(share / 100), `below ${share} %`]),
-    ]),
-    versions.length > 1 ? select("version", "Model version", [["", "any"], ...versions.map((one) => [one, one])]) : "",
+    select("field", "Field", [any, ...names.map((name) => [name, name])]),
+    select("below", "Confidence", [any, ...shares]),
+    versions.length > 1 ? select("version", "Model version", [any, ...versions.map((one) => [one, one])]) : "",
   );
   form.addEventListener("change", () => {
     const chosen = [...new FormData(form)].filter(([name, value]) => value || name === "state");
@@ -141,28 +126,19 @@ function filterForm(query, { names, versions }) {
 }
 
 function table(documents) {
-  if (!documents.length) return element("p", { class: "empty" }, "No document is in this list.");
+  if (!documents.length) return element("p.empty", "No document is in this list.");
   const heading = [
-    ["document"],
-    ["state"],
-    ["to look at", "number"],
-    ["expected wrong", "number"],
-    ["model", "model"],
-    ["last change", "last"],
-  ];
+    ["th", "document"],
+    ["th", "state"],
+    ["th.number", "to look at"],
+    ["th.number", "expected wrong"],
+    ["th.model", "model"],
+    ["th.last", "last change"],
+  ].map(([tag, text]) => element(tag, { scope: "col" }, text));
   return element(
-    "table",
-    { class: "documents" },
-    element(
-      "thead",
-      {},
-      element(
-        "tr",
-        {},
-        heading.map(([text, name]) => element("th", { scope: "col", class: name }, text)),
-      ),
-    ),
-    element("tbody", {}, documents.map(row)),
+    "table.documents",
+    element("thead", element("tr", heading)),
+    element("tbody", documents.map(row)),
   );
 }
 
@@ -171,13 +147,12 @@ function row({ number, name, state, looks, doubt, model, changed, reviewer }) {
   const open = state === "open";
   return element(
     "tr",
-    {},
-    element("td", {}, element("a", { href: `#/document/${number}` }, quoted(name))),
-    element("td", {}, element("span", { class: `badge ${state}` }, shown)),
-    element("td", { class: "number" }, open ? looks : ""),
-    element("td", { class: "number" }, open ? doubt.toFixed(2) : ""),
-    element("td", { class: "model" }, quoted(model)),
-    element("td", { class: "last" }, changed ? quoted(reviewer) : "", changed ? ` ${moment(changed)}` : ""),
+    element("td", element("a", { href: `#/document/${number}` }, quoted(name))),
+    element("td", element(`span.badge.${state}`, shown)),
+    element("td.number", open ? looks : ""),
+    element("td.number", open ? doubt.toFixed(2) : ""),
+    element("td.model", quoted(model)),
+    element("td.last", changed ? quoted(reviewer) : "", changed ? ` ${moment(changed)}` : ""),
   );
 }
 
@@ -194,8 +169,8 @@ function pager(query, { count, documents }) {
   };
   if (count <= AT_ONCE) return "";
   return element(
-    "nav",
-    { class: "pager", "aria-label": "Pages of the list" },
+    "nav.pager",
+    { "aria-label": "Pages of the list" },
     button("Before", move(Math.max(offset - AT_ONCE, 0)), { disabled: !offset }),
     ` ${offset + 1} to ${offset + documents.length} of ${count} `,
     button("Next", move(offset + AT_ONCE), { disabled: offset + documents.length >= count }),
@@ -203,21 +178,18 @@ function pager(query, { count, documents }) {
 }
 
 function teaching({ corrections, states }, commands) {
-  const finished = states.done ?? 0;
   const made = counted(corrections, "correction");
+  const finished = counted(states.done ?? 0, "finished document");
   return element(
-    "section",
-    { class: "teaching", "aria-label": "Training" },
-    element("h2", {}, "Teach the model"),
+    "section.teaching",
+    { "aria-label": "Training" },
+    element("h2", "Teach the model"),
     element(
       "p",
-      {},
-      `${made} since the latest version of the model; ${counted(finished, "finished document")}. `,
+      `${made} since the latest version of the model; ${finished}. `,
       element("a", { href: "/review/reviewed.jsonl", download: "reviewed.jsonl" }, "Download what was reviewed"),
     ),
-    commands.length
-      ? element("details", {}, element("summary", {}, "Commands that train on them"), commands.map(copied))
-      : "",
+    commands.length ? element("details", element("summary", "Commands that train on them"), commands.map(copied)) : "",
   );
 }
 
@@ -226,19 +198,11 @@ function counted(count, noun) {
 }
 
 function dropArea() {
-  const input = element("input", {
-    type: "file",
-    id: "file",
-    accept: ".pdf,.png,.jpg,.jpeg,.tif,.tiff",
-    multiple: true,
-  });
+  const accept = ".pdf,.png,.jpg,.jpeg,.tif,.tiff";
+  const input = element("input", { type: "file", id: "file", accept, multiple: true });
   const state = element("p", { role: "status" });
-  const area = element(
-    "div",
-    { class: "drop" },
-    element("p", {}, element("label", { for: "file" }, "Drop scans or PDFs here, or choose files "), input),
-    state,
-  );
+  const label = element("label", { for: "file" }, "Drop scans or PDFs here, or choose files ");
+  const area = element("div.drop", element("p", label, input), state);
   input.addEventListener("change", () => send([...input.files], state));
   area.addEventListener("dragover", (event) => {
     event.preventDefault();

@@ -69,6 +69,7 @@ export class Review extends EventTarget {
     this.#change(this.values.flatMap((value) => others[value.id] ?? [value]));
   }
 
+  /** Say that a value is right, or that one which was removed is there. */
   confirm(id) {
     if (this.value(id).state !== "confirmed") this.set(id, {});
   }
@@ -80,10 +81,6 @@ export class Review extends EventTarget {
   /** Say that the document has no value of this name. */
   none(id) {
     this.set(id, { text: "", page: null, words: [], state: "removed" });
-  }
-
-  restore(id) {
-    this.set(id, {});
   }
 
   /** Add empty values with these names and return their ids. */

@@ -1,7 +1,7 @@
 // Who is at the page.
 
 import * as api from "./api.js";
-import { ask } from "./dialog.js";
+import { ask } from "./dialogs.js";
 import * as drafts from "./drafts.js";
 import { element, visible } from "./elements.js";
 
@@ -27,7 +27,7 @@ export async function signIn() {
 /** Ask who is at the page, or sign out, and load the page again. `save` saves what is not saved. */
 export async function changeReviewer(session, save) {
   const name = element("input", { id: "name", value: session.reviewer, autocomplete: "name", maxlength: 64 });
-  const content = element("p", {}, element("label", { for: "name" }, "Your name, for the history"), name);
+  const content = element("p", element("label", { for: "name" }, "Your name, for the history"), name);
   const leave = session.needs_key ? [["leave", "Sign out"]] : [];
   const choice = await ask("Reviewer", content, [["save", "Save"], ...leave, ["", "Cancel"]]);
   if (!choice) return;
@@ -43,10 +43,9 @@ async function askForKey(problem) {
   const name = element("input", { id: "name", autocomplete: "name", maxlength: 64, value: remembered() });
   const content = element(
     "div",
-    {},
-    problem ? element("p", { class: "problem", role: "alert" }, visible(problem)) : null,
-    element("p", {}, element("label", { for: "key" }, "Key of the endpoint, with the scope review"), key),
-    element("p", {}, element("label", { for: "name" }, "Your name, for the history"), name),
+    problem ? element("p.problem", { role: "alert" }, visible(problem)) : null,
+    element("p", element("label", { for: "key" }, "Key of the endpoint, with the scope review"), key),
+    element("p", element("label", { for: "name" }, "Your name, for the history"), name),
   );
   await ask("Sign in", content, [["in", "Sign in"]]);
   localStorage.setItem(NAME, name.value);

@@ -74,17 +74,10 @@ class AuditLog:
             raise
         finally:
             record.milliseconds = round((time.perf_counter() - started) * 1000, 1)
-            self._write(record)
+            self.write(record)
 
-    def refused(self, key: str, path: str, request_id: str, refusal: ApiError) -> None:
-        """Write the line of a request that was refused before it was a request for a document."""
-        self._write(AuditRecord(key=key, path=path, request_id=request_id, outcome=refusal.code))
-
-    def used(self, key: str, path: str, request_id: str, owner: str, outcome: str) -> None:
-        """Write the line of a request of an admin for a job of another key."""
-        self._write(AuditRecord(key=key, path=path, request_id=request_id, owner=owner, outcome=outcome))
-
-    def _write(self, record: AuditRecord) -> None:
+    def write(self, record: AuditRecord) -> None:
+        """Write a line at once, of a request that was refused, or an admin's for a job of another key."""
         if not self._file:
             return
         try:

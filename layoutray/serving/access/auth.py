@@ -40,9 +40,11 @@ class Caller:
         """Take back the count of `take_pages`: the pages were not answered, and the caller is not the cause."""
 
 
+@dataclass(frozen=True)
 class Guard:
-    """Decides who may send requests. This one lets everybody pass."""
+    """Decides who may send requests, and has the log of what they did. This one lets everybody pass."""
 
+    audit: AuditLog
     needs_key = False
 
     def allow(self, *_: Scope) -> Check:
@@ -75,7 +77,6 @@ class KeyGuard(Guard):
     """Lets holders of a valid key pass, within the limits of the key."""
 
     store: KeyStore
-    audit: AuditLog
     telemetry: Telemetry
     needs_key = True
 
@@ -118,7 +119,7 @@ class KeyGuard(Guard):
             yield
         except ApiError as refusal:
             self.telemetry.refused(refusal)
-            self.audit.refused(name, path, request, refusal)
+            self.audit.write(AuditRecord(key=name, path=path, request_id=request, outcome=refusal.code))
             raise
 
     async def _key(self, text: str) -> Key:
@@ -168,18 +169,10 @@ class KeyHolder(Caller):
             await in_database(_KEYS, self._store.return_pages, self._key, pages, day)
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """Who may use the endpoint, and the log of what they did."""
-
-    guard: Guard
-    audit: AuditLog
-
-
-def make_access(key_file: str, audit_file: str, telemetry: Telemetry) -> Access:
-    """The access with the keys in `key_file`; for everybody if it is empty. Raises InputError: see `open_database`."""
+def make_guard(key_file: str, audit_file: str, telemetry: Telemetry) -> Guard:
+    """The guard with the keys in `key_file`; of everybody if it is empty. Raises InputError: see `open_database`."""
     audit = AuditLog(audit_file)
-    return Access(KeyGuard(KeyStore.open(key_file), audit, telemetry) if key_file else Guard(), audit)
+    return KeyGuard(audit, KeyStore.open(key_file), telemetry) if key_file else Guard(audit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from fastapi.responses import StreamingResponse
 
 from layoutray.errors import ApiError, InputError
 from layoutray.serving import failures, submission
-from layoutray.serving.access.auth import Access, Caller
+from layoutray.serving.access.audit import AuditRecord
+from layoutray.serving.access.auth import Caller, Guard
 from layoutray.serving.answerer import DEFAULT
 from layoutray.serving.failures import in_database, within
 from layoutray.serving.jobs import schema
@@ -46,7 +47,7 @@ class JobRoutes:
 
     ledger: Ledger
     runner: JobRunner
-    access: Access
+    guard: Guard
     limits: Limits
     prefixes: Prefixes
     receivers: Receivers
@@ -74,7 +75,7 @@ class JobRoutes:
             ("/v1/webhook-secret", "POST", self.replace_secret, {"tags": ["webhooks"]}),
         ]
         for path, method, handler, more in routes:
-            dependencies = [Depends(self.access.guard.allow("jobs"))]
+            dependencies = [Depends(self.guard.allow("jobs"))]
             described: dict[str, Any] = {"responses": errors, "tags": ["jobs"], **more}
             api.add_api_route(path, handler, methods=[method], dependencies=dependencies, **described)
         api.webhooks.add_api_route("job-ended", _job_ended, methods=["POST"], tags=["webhooks"])
@@ -198,7 +199,9 @@ class JobRoutes:
         caller: Caller = request.state.caller
         found = await self._found(request, job)
         if caller.name not in ("", found.owner):
-            self.access.audit.used(caller.name, request.url.path, request_id(request.headers), found.owner, does)
+            record = AuditRecord(key=caller.name, path=request.url.path, owner=found.owner, outcome=does)
+            record.request_id = request_id(request.headers)
+            self.guard.audit.write(record)
         return found
 
     async def _found(self, request: Request, job: str) -> Job:

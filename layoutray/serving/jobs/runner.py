@@ -11,7 +11,7 @@ from typing import Any
 from layoutray.errors import ApiError, DocumentError, Reason
 from layoutray.serving import failures
 from layoutray.serving.access.audit import AuditRecord
-from layoutray.serving.access.auth import Access
+from layoutray.serving.access.auth import Guard
 from layoutray.serving.answerer import DEFAULT, Answerer, named
 from layoutray.serving.failures import within
 from layoutray.serving.fair import FairShares
@@ -46,13 +46,12 @@ class JobRunner(LedgerLoop[WaitingDocument]):
     """
 
     def __init__(
-        self, ledger: Ledger, service: Answerer, access: Access, limits: Limits, *, at_once: Callable[[], int]
+        self, ledger: Ledger, service: Answerer, guard: Guard, limits: Limits, *, at_once: Callable[[], int]
     ) -> None:
         super().__init__(ledger.database, at_once, _WAIT_SECONDS)
         self._ledger = ledger
         self._service = service
-        self._guard = access.guard
-        self._audit = access.audit
+        self._guard = guard
         self._limits = limits
         self._swept = 0.0
         self._shares = FairShares()
@@ -84,7 +83,7 @@ class JobRunner(LedgerLoop[WaitingDocument]):
         began = time.monotonic()
         try:
             await asyncio.to_thread(self._ledger.start, item)
-            with suppress(ApiError), self._audit.record(item.owner, _PATH) as record:
+            with suppress(ApiError), self._guard.audit.record(item.owner, _PATH) as record:
                 record.document, record.pages = item.content, item.pages or 0
                 try:
                     record.outcome = await self._step(item, record)
