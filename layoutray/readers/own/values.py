@@ -107,9 +107,11 @@ def _csv_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
         next(reader)
     try:
         found = tuple(cell.strip().lower() for cell in next(reader, []))
+        found = found[: max((number for number, cell in enumerate(found, 1) if cell), default=0)]
         if found not in (_HEADING, (*_HEADING, _ROW), _PARTS_HEADING):
             allowed = (
-                f"{separator.join(_HEADING)!r}, or {separator.join((*_HEADING, _ROW))!r} for records, or "
+                f"{separator.join(_HEADING)!r}, with a row for each value, or "
+                f"{separator.join((*_HEADING, _ROW))!r} for records, or "
                 f"{separator.join(_PARTS_HEADING)!r} for the documents of packets"
             )
             mistakes.append(
@@ -118,6 +120,8 @@ def _csv_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
             return
         for row in reader:
             cells = [_INERT.sub("", cell.strip()) for cell in row]
+            if len(cells) > len(found) and not any(cells[len(found) :]):  # columns that a spreadsheet saves empty
+                del cells[len(found) :]
             if len(cells) == len(found) and any(cells):
                 file, field, value = cells[: len(_HEADING)]
                 if found == _PARTS_HEADING:

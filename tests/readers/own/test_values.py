@@ -40,6 +40,16 @@ def test_rows_of_a_csv_file_are_fields_of_the_files_that_they_name(separator: st
     }
 
 
+@pytest.mark.parametrize("heading", ["file;field;value;;", "file;field;value"])
+def test_empty_columns_that_a_spreadsheet_has_saved_are_left_out(heading: str, tmp_path: Path) -> None:
+    put(tmp_path / "a.pdf", "PDF")
+    put(tmp_path / "values.csv", f"{heading}\r\na.pdf;total;9,00;;\r\n;;;;\r\na.pdf;party;B\r\n")
+    assert fields_of(tmp_path)["a.pdf"] == (Field("total", "9,00"), Field("party", "B"))
+    put(tmp_path / "values.csv", f"{heading}\r\na.pdf;total;9,00;paid;\r\n")
+    with pytest.raises(InputError, match="line 2: 5 cells; it must have 3"):
+        fields_of(tmp_path)
+
+
 def test_what_keeps_a_spreadsheet_from_computing_a_text_is_no_part_of_it(tmp_path: Path) -> None:
     put(tmp_path / "a.pdf", "PDF")
     put(tmp_path / "values.csv", "file,field,value\na.pdf,phone,'+49 30 1\na.pdf,sum,'= 1\na.pdf,name,'t Hooft\n")
@@ -134,7 +144,7 @@ def test_lists_of_objects_are_records(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("values.csv", "", "line 1: the heading is ''; it must be 'file,field,value'"),
+        ("values.csv", "", "line 1: the heading is ''; it must be 'file,field,value', with a row for each value"),
         ("values.csv", "a.pdf,total,9\n", "line 1: the heading is 'a.pdf,total,9'; it must be"),
         ("values.csv", "file;value;field\n", "must be 'file;field;value'"),
         ("values.csv", "file,field,value\na.pdf,total\n", "line 2: 2 cells; it must have 3"),
