@@ -47,12 +47,19 @@ def test_an_empty_file_is_named_so() -> None:
     assert refusal(b"").reason is Reason.EMPTY_FILE
 
 
-@pytest.mark.parametrize(("kind", "called"), [("GIF", "GIF"), ("BMP", "BMP"), ("WEBP", "WebP")])
+@pytest.mark.parametrize(("kind", "called"), [("GIF", "GIF"), ("BMP", "BMP"), ("WEBP", "WebP"), ("AVIF", "AVIF")])
 def test_other_pictures_are_refused_by_name_and_with_what_is_allowed(kind: str, called: str) -> None:
     error = refusal(encoded(picture("x"), kind))
     assert error.reason is Reason.UNSUPPORTED_TYPE
     assert called in str(error)
     assert "PNG, JPEG, TIFF" in str(error)
+
+
+@pytest.mark.parametrize("brand", [b"heic", b"heix", b"mif1"])
+def test_photographs_of_a_phone_are_refused_by_name(brand: bytes) -> None:
+    error = refusal(b"\0\0\0\x18ftyp" + brand + b"\0\0\0\0mif1heic")
+    assert error.reason is Reason.UNSUPPORTED_TYPE
+    assert "a HEIC picture; allowed: PNG, JPEG, TIFF" in str(error)
 
 
 def test_text_is_refused() -> None:
