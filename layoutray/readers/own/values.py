@@ -77,7 +77,8 @@ def _documents(table: str, files: set[str]) -> dict[str, list[_Value]]:
         record = int(row) if row.isdecimal() else None
         empty = [name for name, cell in zip(_HEADING, (file, field, value), strict=True) if not cell]
         if empty:
-            mistakes.append(f"line {line}: no {' and no '.join(empty)}")
+            advice = "; delete the row if the file has none" * (empty == ["value"])
+            mistakes.append(f"line {line}: no {' and no '.join(empty)}{advice}")
         elif not uri:
             near = get_close_matches(file, beside, n=1)
             mistakes.append(f"line {line}: no file {file!r}" + (f"; did you mean {near[0]!r}?" if near else ""))

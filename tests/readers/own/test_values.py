@@ -208,7 +208,7 @@ def test_a_table_of_kinds_says_which_documents_a_packet_holds(tmp_path: Path) ->
         (["one,contract"], "line 2: .*'one contract'"),
         (["1-3,contract", "3,form"], "line 3: '3 form' and '1-3 contract' have pages in common"),
         (["5,form", ",contract"], "line 3: '1- contract' and '5 form' have pages in common"),
-        (["5,"], "line 2: no value"),
+        (["5,"], "line 2: no value; delete the row if the file has none"),
     ],
 )
 def test_wrong_or_overlapping_pages_of_a_packet_are_mistakes(rows: list[str], message: str, tmp_path: Path) -> None:
