@@ -34,6 +34,8 @@ _REFUSED_MAGIC = (
 )
 _PDF_HEADER_WITHIN = 1024  # bytes; PDF readers accept other bytes before the header up to here
 
+_CONTAINERS = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+"""Beginnings of files that can have a whole PDF file within, and others beside it."""
 _REFUSED_BRANDS = {b"avif": "an AVIF picture"} | dict.fromkeys((b"heic", b"heix", b"mif1"), "a HEIC picture")
 """Of pictures that phones take."""
 
@@ -45,7 +47,7 @@ def sniff(data: bytes) -> Kind:
     for magic, kind in _MAGIC:
         if data.startswith(magic):
             return kind
-    if b"%PDF-" in data[:_PDF_HEADER_WITHIN]:
+    if b"%PDF-" in data[:_PDF_HEADER_WITHIN] and not data.startswith(_CONTAINERS):
         return Kind.PDF
     described = next((name for magic, name in _REFUSED_MAGIC if data.startswith(magic)), "")
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":

@@ -1,7 +1,9 @@
 import struct
+import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -60,6 +62,14 @@ def test_photographs_of_a_phone_are_refused_by_name(brand: bytes) -> None:
     error = refusal(b"\0\0\0\x18ftyp" + brand + b"\0\0\0\0mif1heic")
     assert error.reason is Reason.UNSUPPORTED_TYPE
     assert "a HEIC picture; allowed: PNG, JPEG, TIFF" in str(error)
+
+
+def test_an_archive_is_not_read_as_the_pdf_file_that_it_begins_with() -> None:
+    archive = BytesIO()
+    with zipfile.ZipFile(archive, "w") as files:
+        files.writestr("1.pdf", pdf(""))
+        files.writestr("2.pdf", pdf(""))
+    assert "a ZIP archive" in str(refusal(archive.getvalue()))
 
 
 def test_text_is_refused() -> None:
