@@ -34,6 +34,11 @@ _REFUSED_MAGIC = (
 )
 _PDF_HEADER_WITHIN = 1024  # bytes; PDF readers accept other bytes before the header up to here
 
+_CONTAINERS = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+"""Beginnings of files that can have a whole PDF file within, and others beside it."""
+_REFUSED_BRANDS = {b"avif": "an AVIF picture"} | dict.fromkeys((b"heic", b"heix", b"mif1"), "a HEIC picture")
+"""Of pictures that phones take."""
+
 
 def sniff(data: bytes) -> Kind:
     """The type of a file, from its first bytes. Raises DocumentError (empty_file, unsupported_type; stage `open`)."""
@@ -42,11 +47,13 @@ def sniff(data: bytes) -> Kind:
     for magic, kind in _MAGIC:
         if data.startswith(magic):
             return kind
-    if b"%PDF-" in data[:_PDF_HEADER_WITHIN]:
+    if b"%PDF-" in data[:_PDF_HEADER_WITHIN] and not data.startswith(_CONTAINERS):
         return Kind.PDF
     described = next((name for magic, name in _REFUSED_MAGIC if data.startswith(magic)), "")
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         described = "a WebP picture"
+    if data[4:8] == b"ftyp":
+        described = _REFUSED_BRANDS.get(data[8:12], "")
     described = described or f"of an unknown type (first bytes: {data[:8]!r})"
     raise DocumentError(Reason.UNSUPPORTED_TYPE, f"the file is {described}; {_ALLOWED}", stage="open")
 

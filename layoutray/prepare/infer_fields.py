@@ -20,6 +20,9 @@ _RECORD = "items"
 """Name of the records that values with a row form."""
 _DATE = re.compile(r"\d\D+\d|\d{8}|[^\W\d]{3}")
 """What tells a date from a number that could be one."""
+_DAY_AND_MONTH = re.compile(r"\D*(\d\d?)[./-](\d\d?)[./-]\d")
+"""The two numbers that begin a date in digits, in either order."""
+_MONTHS = 12
 _CENTS = re.compile(r"[.,]\d\d?\D{0,4}$")
 """What an amount of money ends in, and few other numbers."""
 
@@ -43,7 +46,7 @@ class InferredFields:
         default = FieldType()
         fields = {
             name: {"type": one.type}
-            | {key: True for key in ("many", "required") if getattr(one, key) != getattr(default, key)}
+            | {key: True for key in ("many", "required", "month_first") if getattr(one, key) != getattr(default, key)}
             for name, one in self.types.items()
         }
         return {"fields": fields} | ({"records": {_RECORD: {"fields": [*self.records]}}} if self.records else {})
@@ -52,8 +55,9 @@ class InferredFields:
 def infer_fields(documents: Iterable[Document], wanted: Mapping[str, str]) -> InferredFields:
     """The types of fields: `mark`, `date` or `amount` if all values are, else `text`; 4 in 5 if a model stated some.
 
-    A field is `many` if a document has several values, and `required` if all documents have one, but for those of which
-    only some values are known.
+    A date is `month_first` if some values can only be read so, as 8/23/2015, and none only the other way. A field is
+    `many` if a document has several values, and `required` if all documents have one, but for those of which only some
+    values are known.
 
     Args:
         wanted: the type of each wanted field by its name, empty to infer it; without any, all fields are wanted.
@@ -83,14 +87,20 @@ def infer_fields(documents: Iterable[Document], wanted: Mapping[str, str]) -> In
     share = _SHARE_OF_A_MODEL if any(document.from_model for document in labelled) else 1.0
     types: dict[str, FieldType] = {}
     for name in wanted or values:
-        kind = FieldType(type=wanted.get(name) or type_of([one.value for one in values[name]], share))  # pyright: ignore[reportArgumentType]
+        texts = [one.value for one in values[name]]
+        kind = FieldType(type=wanted.get(name) or type_of(texts, share))  # pyright: ignore[reportArgumentType]
         many = any(
             contradictory([one for one in document.fields if one.name == name], {name: kind}) for document in labelled
         )
         everywhere = len(whole) >= _FEWEST_FOR_REQUIRED and all(
             any(field.name == name for field in document.fields) for document in whole
         )
-        types[name] = replace(kind, many=many, required=everywhere and not many)
+        types[name] = replace(
+            kind,
+            many=many,
+            required=everywhere and not many,
+            month_first=kind.type == "date" and _month_first(texts),
+        )
     in_rows = [name for name in types if all(field.row is not None for field in values[name])]
     return InferredFields(types, having, tuple(sorted(in_rows, key=lambda name: -len(values[name]))))
 
@@ -105,3 +115,9 @@ def type_of(values: Sequence[str], share: float) -> str:
         return "date"
     amounts = [value for value in values if normal_form(value, FieldType(type="amount"))]
     return "amount" if len(amounts) >= least and any(map(_CENTS.search, amounts)) else "text"
+
+
+def _month_first(dates: Sequence[str]) -> bool:
+    """Whether some dates in digits can only be read with the month first, and none only with the day first."""
+    starts = [(int(match[1]), int(match[2])) for match in map(_DAY_AND_MONTH.match, dates) if match]
+    return any(second > _MONTHS for _, second in starts) and all(first <= _MONTHS for first, _ in starts)

@@ -39,7 +39,7 @@ _SMALLEST_SPREAD = 0.02
 _ONE_PLACE = 0.5
 """Share of the larger of two boxes that both cover if they are one place."""
 _INK = 0.01
-"""Least share of dark pixels below a text."""
+"""Least share of pixels of ink below a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ def _with_ink(label: Label) -> tuple[Label, Crop | None]:
     except DocumentError:
         return label, None
     box = place.box.to_pixels(*picture.size)
-    if truth_sheet.dark_share(picture, box) < _INK:
+    if truth_sheet.ink_share(picture, box) < _INK:
         label = replace(label, reasons=(*label.reasons, "no ink below it"))
     title = f"{label.name}: {label.value}"
     return label, Crop(picture, box, (title, label.why, f"{sources.name(label.source)}, page {place.page.number}"))

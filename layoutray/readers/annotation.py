@@ -115,9 +115,7 @@ def require_any(references: Iterable[DocumentRef], root: str, looked_for: str) -
 def nothing_found(root: str, looked_for: str) -> InputError:
     """The error for a folder without documents of the data set."""
     state = "it has no such file" if sources.exists(root) else "it does not exist"
-    return InputError(
-        f"nothing to read below {root!r} ({state}); expected {looked_for}; give the folder of the downloaded data set"
-    )
+    return InputError(f"nothing to read below {root!r} ({state}); expected {looked_for}; give the folder that has them")
 
 
 def text_of(data: bytes, where: str, otherwise: str = "") -> str:

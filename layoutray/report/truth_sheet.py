@@ -13,8 +13,8 @@ _WIDTH = 1000
 _AROUND = 0.12
 """Share of the page's width that a strip shows above and below a label."""
 _TALLEST = 600
-_DARKER_THAN_PAPER = 60
-"""Grey levels below the page's median from which a pixel is ink."""
+_INK_CONTRAST = 40
+"""Grey levels between a pixel and its surroundings from which it is ink, on photographs too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,17 @@ class Crop:
     caption: Sequence[str]
 
 
-def dark_share(page: Image.Image, box: Rectangle) -> float:
-    """Share of the pixels of `box` that are darker than the paper of the page."""
+def ink_share(page: Image.Image, box: Rectangle) -> float:
+    """Share of the pixels of `box` that are much darker or lighter than the median of the box and its surroundings.
+
+    The surroundings are as wide as the box is high, so a dark table around a photographed receipt does not count.
+    """
     grey = np.asarray(page.convert("L")).astype(np.int16)
-    x0, y0, x1, y1 = (round(side) for side in box)
-    inside = grey[max(y0, 0) : max(y1, y0 + 1), max(x0, 0) : max(x1, x0 + 1)]
-    return float((inside < np.median(grey) - _DARKER_THAN_PAPER).mean()) if inside.size else 0.0
+    x0, y0, x1, y1 = (max(round(side), 0) for side in box)
+    x1, y1 = max(x1, x0 + 1), max(y1, y0 + 1)
+    inside, margin = grey[y0:y1, x0:x1], y1 - y0
+    around = grey[max(y0 - margin, 0) : y1 + margin, max(x0 - margin, 0) : x1 + margin]
+    return float((np.abs(inside - np.median(around)) > _INK_CONTRAST).mean()) if inside.size else 0.0
 
 
 def draw(crops: Sequence[Crop]) -> Image.Image:

@@ -36,12 +36,14 @@ def asked_fields(text: str) -> dict[str, FieldType]:
     They are `required`: who asks for a field expects it, and sees from a low confidence that it may be absent.
 
     Raises:
-        InputError: for no name, too many, a name without a letter or digit, one that is there twice, and an unknown
-            type.
+        InputError: for no name, too many, a name without a letter or digit, one with a semicolon or a line break, one
+            that is there twice, and an unknown type.
     """
     fields: dict[str, FieldType] = {}
     for part in filter(None, map(str.strip, text.split(","))):
         name, colon, kind = (side.strip() for side in part.partition(":"))
+        if re.search(r"[;\n]", name):
+            raise InputError(f"the field {name!r} looks like several; put commas between names")
         if name in fields:
             raise InputError(f"the field {name!r} is there twice; name each field once")
         fields[name] = replace(_of_type(name, kind) if colon else type_of(name), required=True)

@@ -1,7 +1,9 @@
 import struct
+import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -47,12 +49,27 @@ def test_an_empty_file_is_named_so() -> None:
     assert refusal(b"").reason is Reason.EMPTY_FILE
 
 
-@pytest.mark.parametrize(("kind", "called"), [("GIF", "GIF"), ("BMP", "BMP"), ("WEBP", "WebP")])
+@pytest.mark.parametrize(("kind", "called"), [("GIF", "GIF"), ("BMP", "BMP"), ("WEBP", "WebP"), ("AVIF", "AVIF")])
 def test_other_pictures_are_refused_by_name_and_with_what_is_allowed(kind: str, called: str) -> None:
     error = refusal(encoded(picture("x"), kind))
     assert error.reason is Reason.UNSUPPORTED_TYPE
     assert called in str(error)
     assert "PNG, JPEG, TIFF" in str(error)
+
+
+@pytest.mark.parametrize("brand", [b"heic", b"heix", b"mif1"])
+def test_photographs_of_a_phone_are_refused_by_name(brand: bytes) -> None:
+    error = refusal(b"\0\0\0\x18ftyp" + brand + b"\0\0\0\0mif1heic")
+    assert error.reason is Reason.UNSUPPORTED_TYPE
+    assert "a HEIC picture; allowed: PNG, JPEG, TIFF" in str(error)
+
+
+def test_an_archive_is_not_read_as_the_pdf_file_that_it_begins_with() -> None:
+    archive = BytesIO()
+    with zipfile.ZipFile(archive, "w") as files:
+        files.writestr("1.pdf", pdf(""))
+        files.writestr("2.pdf", pdf(""))
+    assert "a ZIP archive" in str(refusal(archive.getvalue()))
 
 
 def test_text_is_refused() -> None:

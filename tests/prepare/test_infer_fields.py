@@ -35,6 +35,24 @@ def test_a_type_fits_all_values(kind: str, values: list[str]) -> None:
     assert infer_fields(with_values(*({"it": value} for value in values)), {}).types["it"].type == kind
 
 
+@pytest.mark.parametrize(
+    ("month_first", "values"),
+    [
+        (True, ["8/9/2008", "8/23/2015"]),
+        (True, ["11-21-14 9:31", "2014-11-21", "21 Nov 2014"]),
+        (False, ["8/9/2008", "8/10/2008"]),
+        (False, ["23/8/2015", "8/9/2008"]),
+        (False, ["8/23/2015", "23.8.2015"]),
+        (False, ["2014-05-17", "17 May 2014"]),
+        (False, ["8/23/2015", "none"]),
+    ],
+)
+def test_dates_say_whether_the_month_comes_first(month_first: bool, values: list[str]) -> None:
+    found = infer_fields(with_values(*({"it": value} for value in values)), {})
+    assert found.types["it"].month_first == month_first
+    assert ("month_first" in found.task()["fields"]["it"]) == month_first
+
+
 def test_fields_that_every_document_has_are_required() -> None:
     found = infer_fields(with_values(*({"total": "1.00"} | ({"tax": "2.00"} if n else {}) for n in range(5))), {})
     assert found.types == {"total": FieldType(type="amount", required=True), "tax": FieldType(type="amount")}

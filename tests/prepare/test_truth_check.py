@@ -116,9 +116,19 @@ def test_pages_without_labels_or_pictures_have_no_sheet(tmp_path: Path) -> None:
     assert not (tmp_path / "words/pages/truth.png").exists()
 
 
-@pytest.mark.parametrize(("paper", "ink", "dark"), [(250, 0, True), (150, 60, True), (250, 240, False)])
-def test_ink_is_darker_than_the_paper(paper: int, ink: int, dark: bool) -> None:
+@pytest.mark.parametrize(
+    ("paper", "ink", "seen"), [(250, 0, True), (150, 60, True), (250, 240, False), (90, 20, True), (40, 230, True)]
+)
+def test_ink_differs_from_the_paper_around_it(paper: int, ink: int, seen: bool) -> None:
     page = Image.new("L", (100, 100), paper)
     page.paste(ink, (10, 10, 30, 20))
-    assert (truth_sheet.dark_share(page, (10, 10, 30, 20)) > 0.9) == dark
-    assert truth_sheet.dark_share(page, (50, 50, 90, 60)) == 0
+    assert (truth_sheet.ink_share(page, (10, 10, 30, 20)) > 0.9) == seen
+    assert truth_sheet.ink_share(page, (50, 50, 90, 60)) == 0
+
+
+def test_a_dark_table_around_a_photographed_receipt_hides_no_ink() -> None:
+    page = Image.new("L", (300, 300), 15)
+    page.paste(200, (100, 0, 200, 300))
+    page.paste(90, (120, 100, 160, 110))
+    assert truth_sheet.ink_share(page, (120, 100, 160, 110)) > 0.9
+    assert truth_sheet.ink_share(page, (120, 200, 160, 210)) == 0

@@ -44,6 +44,8 @@ def test_names_with_and_without_types() -> None:
         (" , ", "0 fields are named; name 1 to 64"),
         ("date, date", "the field 'date' is there twice"),
         ("total:money", "the field 'total' has the type 'money'; a type is one of text, name"),
+        ("invoice number; due date", "the field 'invoice number; due date' looks like several; put commas between"),
+        ("total\ndate", "looks like several"),
         ("total, #", "the field '#' has no letter or digit"),
         (",".join(map(str, range(65))), "65 fields are named"),
     ],

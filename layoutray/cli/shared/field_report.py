@@ -22,7 +22,13 @@ _MORE = 20
 
 def show_fields(fields: InferredFields) -> None:
     rows = [
-        (name, one.type, fields.documents[name], "yes" if one.many else "", "yes" if one.required else "")
+        (
+            name,
+            f"{one.type}, month first" if one.month_first else one.type,
+            fields.documents[name],
+            "yes" if one.many else "",
+            "yes" if one.required else "",
+        )
         for name, one in fields.types.items()
     ]
     columns = ("field", "type", "documents", "many", "required")

@@ -46,7 +46,7 @@ def show(manifest: Manifest, out: str) -> None:
             "words = 'annotation' takes the words of the data set"
         )
     if manifest.reasons:
-        terminal.say(f"dead letters: {_reasons(manifest)}")
+        terminal.say(f"dead letters: {_reasons(manifest)}; `layoutray dead-letters list {out}` names them")
     if manifest.known_from_train:
         terminal.say(f"{manifest.known_from_train} pages of dev and test have exactly the text of a training page")
     if manifest.form_fields:

@@ -77,7 +77,8 @@ def _documents(table: str, files: set[str]) -> dict[str, list[_Value]]:
         record = int(row) if row.isdecimal() else None
         empty = [name for name, cell in zip(_HEADING, (file, field, value), strict=True) if not cell]
         if empty:
-            mistakes.append(f"line {line}: no {' and no '.join(empty)}")
+            advice = "; delete the row if the file has none" * (empty == ["value"])
+            mistakes.append(f"line {line}: no {' and no '.join(empty)}{advice}")
         elif not uri:
             near = get_close_matches(file, beside, n=1)
             mistakes.append(f"line {line}: no file {file!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
@@ -107,6 +108,8 @@ def _csv_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
         next(reader)
     try:
         heading = [cell.strip() for cell in next(reader, [])]
+        while heading and not heading[-1]:  # columns that a spreadsheet saves empty
+            heading.pop()
         found = tuple(map(str.lower, heading))
         if found not in (_HEADING, (*_HEADING, _ROW), _PARTS_HEADING) and not _names_fields(found):
             values, records, parts = map(separator.join, (_HEADING, (*_HEADING, _ROW), _PARTS_HEADING))
@@ -117,6 +120,8 @@ def _csv_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
             return
         for row in reader:
             cells = [_INERT.sub("", cell.strip()) for cell in row]
+            if len(cells) > len(found) and not any(cells[len(found) :]):
+                del cells[len(found) :]
             if any(cells) and len(cells) != len(found):
                 mistakes.append(f"line {reader.line_num}: {len(cells)} cells; it must have {len(found)}")
             elif any(cells) and _names_fields(found):

@@ -51,6 +51,16 @@ def test_a_column_of_each_field_states_the_values_of_a_file_in_one_row(tmp_path:
     }
 
 
+@pytest.mark.parametrize("heading", ["file;field;value;;", "file;field;value"])
+def test_empty_columns_that_a_spreadsheet_has_saved_are_left_out(heading: str, tmp_path: Path) -> None:
+    put(tmp_path / "a.pdf", "PDF")
+    put(tmp_path / "values.csv", f"{heading}\r\na.pdf;total;9,00;;\r\n;;;;\r\na.pdf;party;B\r\n")
+    assert fields_of(tmp_path)["a.pdf"] == (Field("total", "9,00"), Field("party", "B"))
+    put(tmp_path / "values.csv", f"{heading}\r\na.pdf;total;9,00;paid;\r\n")
+    with pytest.raises(InputError, match="line 2: 5 cells; it must have 3"):
+        fields_of(tmp_path)
+
+
 def test_what_keeps_a_spreadsheet_from_computing_a_text_is_no_part_of_it(tmp_path: Path) -> None:
     put(tmp_path / "a.pdf", "PDF")
     put(tmp_path / "values.csv", "file,field,value\na.pdf,phone,'+49 30 1\na.pdf,sum,'= 1\na.pdf,name,'t Hooft\n")
@@ -209,7 +219,7 @@ def test_a_table_of_kinds_says_which_documents_a_packet_holds(tmp_path: Path) ->
         (["one,contract"], "line 2: .*'one contract'"),
         (["1-3,contract", "3,form"], "line 3: '3 form' and '1-3 contract' have pages in common"),
         (["5,form", ",contract"], "line 3: '1- contract' and '5 form' have pages in common"),
-        (["5,"], "line 2: no value"),
+        (["5,"], "line 2: no value; delete the row if the file has none"),
     ],
 )
 def test_wrong_or_overlapping_pages_of_a_packet_are_mistakes(rows: list[str], message: str, tmp_path: Path) -> None:
