@@ -23,20 +23,20 @@ from layoutray.document.field_type import FieldType
 from layoutray.document.page import SIGNED, UNSIGNED, Field
 
 MONTHS = (
-    "Jan January janv janvier Januar januari gennaio enero stycznia",
-    "Feb February fév févr février Februar februari febbraio febrero lutego",
-    "Mar March mars März maart mrt marzo marca",
-    "Apr April avr avril aprile abril kwietnia",
-    "May mai mei maggio mayo maja",
-    "Jun June juin Juni giugno junio czerwca",
-    "Jul July juil juillet juli luglio julio lipca",
-    "Aug August août augustus agosto sierpnia",
-    "Sep Sept September septembre settembre septiembre września",
-    "Oct October octobre Okt Oktober ottobre octubre października",
-    "Nov November novembre noviembre listopada",
-    "Dec December déc décembre Dez Dezember dicembre diciembre grudnia",
+    "Jan January janv janvier Januar januari gennaio enero stycznia janeiro Ocak",
+    "Feb February fév févr février Februar februari febbraio febrero lutego fevereiro Şubat",
+    "Mar March mars März maart mrt marzo marca março Mart",
+    "Apr April avr avril aprile abril kwietnia Nisan",
+    "May mai mei maggio mayo maja maio Mayıs mayis",
+    "Jun June juin Juni giugno junio czerwca junho Haziran",
+    "Jul July juil juillet juli luglio julio lipca julho Temmuz",
+    "Aug August août augustus agosto sierpnia Ağustos",
+    "Sep Sept September septembre settembre septiembre września setembro Eylül",
+    "Oct October octobre Okt Oktober ottobre octubre października outubro Ekim",
+    "Nov November novembre noviembre listopada novembro Kasım kasim",
+    "Dec December déc décembre Dez Dezember dicembre diciembre grudnia dezembro Aralık aralik",
 )
-"""Names of each month in English, French, German, Dutch, Italian, Spanish and Polish."""
+"""Names of each month in English, French, German, Dutch, Italian, Spanish, Polish, Portuguese and Turkish."""
 _ONES = "zero one two three four five six seven eight nine ten eleven twelve"
 _TEENS = "thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"

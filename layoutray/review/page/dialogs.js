@@ -82,7 +82,7 @@ export function askForState(review) {
       review.needsLook(value) ? "" : " (accepted by the model: learnt only if you confirm it)",
     ),
   );
-  const learnt = review.values.filter((value) => value.state === "confirmed");
+  const learnt = review.values.filter((value) => value.state === "confirmed" && value.text);
   const names = quoted([...new Set(learnt.map((value) => value.name))].join(", ") || "none");
   const rest = "); nobody has looked at these:";
   const content = element(

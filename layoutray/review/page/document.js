@@ -259,7 +259,7 @@ class DocumentView {
 
   #refresh() {
     const open = this.review.open.length;
-    const learnt = this.review.values.filter((value) => value.state === "confirmed").length;
+    const learnt = this.review.values.filter((value) => value.state === "confirmed" && value.text).length;
     const left = this.review.done ? "Finished" : open ? `${open} to look at` : "Nothing left to look at";
     this.left.textContent = `${left} · ${learnt} of ${this.review.listed.length} learnt`;
     this.undo.disabled = !this.review.canUndo;

@@ -135,7 +135,7 @@ class Questions {
       const choose = button(`${index + 1}`, act(index), { "aria-keyshortcuts": index + 1 });
       return element("li", choose, quoted(alternative.text, { class: "text" }), strip(shown, alternative));
     });
-    const digits = alternatives.length ? `1 to ${alternatives.length}, ` : "";
+    const digits = ["", "1, "][alternatives.length] ?? `1 to ${alternatives.length}, `;
     const keys = `Keys: Y, ${digits}N, ${value.row ? "" : "X, "}space, U. `
       + `Confidence ${Math.floor(said.confidence * 100)} %. ${doubt}`;
     const none = { "aria-keyshortcuts": "x", title: `The document has no value of ${visible(value.name)}` };
