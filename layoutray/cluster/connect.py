@@ -3,6 +3,7 @@
 import logging
 import os
 import socket
+import subprocess
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
@@ -23,6 +24,10 @@ _SLOWEST_BATCH_SECONDS = 3600.0
 _CORES = "layoutray_cores"
 """Custom resource of a cluster that `_start` has started: its physical cores. It has more logical CPUs."""
 _ANSWER_SECONDS = 10.0
+_ENDED = (
+    "error: the program has ended before its work was done: it was killed, or the Ray cluster was lost, for example "
+    "because the machine slept or had no memory left; the same command goes on with what is there"
+)
 _ENVIRONMENT = {"OMP_THREAD_LIMIT": "1"}
 """Of Ray's processes. Tesseract's own threads make it several times slower if every core already has a process."""
 
@@ -57,9 +62,24 @@ def connect(*, cores: int | None = None, gpus: int | None = None, dashboard: boo
         _start(cores or num_cores(), gpus, dashboard=dashboard)
     _configure()
     try:
-        yield
+        with _sudden_end_told():
+            yield
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def _sudden_end_told() -> Generator[None]:
+    """Write a message to stderr if this process ends within the block without an exception.
+
+    The native code of Ray ends it without a message when the cluster is lost. A shell waits for a line, or for the end.
+    """
+    command = ["sh", "-c", f"read -r line || echo '{_ENDED}' >&2"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as shell:
+        try:
+            yield
+        finally:
+            shell.communicate(b"\n")
 
 
 def num_workers() -> int:

@@ -7,27 +7,23 @@ documents. A question is worth its own uncertainty times what its answer adds to
 person is expected to need: a no takes longer than a yes. So a further question about a field in documents of one
 template is worth less and less.
 
-The uncertainty is 4c(1 - c) for the confidence c. The odds c / (1 - c) are corrected by how many of the answered values
-of the same version, field and kind (answered by the model, or its guess) were right, and how many of them were expected
-to be. The similarity is the cosine of which words of three letters or more
+The uncertainty is 4c(1 - c) for the confidence c. The similarity is the cosine of which words of three letters or more
 the first pages have, 0 if negative; the mean of all documents is subtracted first.
 """
 
 import json
-import math
 import re
 import threading
 import time
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import RowMapping
 
-from layoutray.review.queue import RIGHT, SAID, Filter
+from layoutray.review.queue import SAID, Filter
 from layoutray.review.store import ReviewStore
 
 Place = tuple[int, str]
@@ -38,8 +34,6 @@ _COMPARED = 500
 _KEPT = 5000
 """Documents whose words are kept in memory, 2 KiB each."""
 _RESERVED_SECONDS = 120.0
-_LEAST = 1e-6
-"""Least probability that a value is wrong."""
 _YES_SECONDS, _NO_SECONDS = 1.6, 3.5
 """Of a person who answers, and corrects after a no (docs/results/review.md)."""
 _WIDTH = 512
@@ -81,10 +75,8 @@ class Questions:
         rows = self.store.database.rows
         found = rows(_OPEN.format(condition=condition), *values, _COMPARED + len(without))
         answered: dict[str, set[int]] = defaultdict(set)
-        latest = rows(_ANSWERED.format(condition=condition), *values, _COMPARED)
-        for row in latest:
+        for row in rows(_ANSWERED.format(condition=condition), *values, _COMPARED):
             answered[row["name"]].add(row["document"])
-        factors = _factors_of_odds(latest)
         with self._lock:
             pending = {*without, *self._asked_of_others(person)}
             open_ones: dict[str, dict[Place, float]] = defaultdict(dict)
@@ -93,8 +85,7 @@ class Questions:
                 if place in pending:
                     answered[row["name"]].add(row["document"])
                 else:
-                    odds = row["confidence"] / (1 - row["confidence"] + _LEAST) * factors.get(_kind(row), 1.0)
-                    open_ones[row["name"]][place] = odds / (1 + odds)
+                    open_ones[row["name"]][place] = row["confidence"]
             if not open_ones:
                 return None
             best = self._best(open_ones, answered)
@@ -144,25 +135,6 @@ class Questions:
         return words
 
 
-def _factors_of_odds(answered: Iterable[RowMapping]) -> dict[tuple[str, ...], float]:
-    """By which factor the odds that a value is right differ from what was stated, by kind.
-
-    To the answers of each kind, a right one and a wrong one are added, with even odds.
-    """
-    groups: dict[tuple[str, ...], list[tuple[int, float]]] = defaultdict(list)
-    for row in answered:
-        groups[_kind(row)].append((row["is_right"], row["confidence"]))
-    factors: dict[tuple[str, ...], float] = {}
-    for kind, group in groups.items():
-        right, expected = (math.fsum(column) for column in zip(*group, strict=True))
-        factors[kind] = (right + 1) / (len(group) - right + 1) * (len(group) - expected + 1) / (expected + 1)
-    return factors
-
-
-def _kind(row: RowMapping) -> tuple[str, ...]:
-    return row["model_version"], row["name"], row["guess"]
-
-
 def gains(
     own: NDArray[np.float32], known: NDArray[np.float32], uncertainty: NDArray[np.float32]
 ) -> NDArray[np.float32]:
@@ -180,9 +152,7 @@ def gains(
 
 
 _OPEN = f"""
-    SELECT said.document, said.id, said.name, said.confidence, documents.model_version,
-        json_extract(said.content, '$.guess') AS guess, count(*) OVER () AS left
-    FROM {SAID}
+    SELECT said.document, said.id, said.name, said.confidence, count(*) OVER () AS left FROM {SAID}
     WHERE {{condition}} AND json_extract(current.content, '$.state') = 'open'
     AND (said.sampled OR NOT json_extract(said.content, '$.accepted'))
     AND NOT EXISTS (
@@ -199,9 +169,7 @@ _OPEN = f"""
 """Values that nobody has looked at. Of a document that several versions have answered, those of the latest one, unless
 the field was answered before, or one is finished."""
 _ANSWERED = f"""
-    SELECT said.document, said.name, said.confidence, documents.model_version,
-        json_extract(said.content, '$.guess') AS guess, {RIGHT} AS is_right
-    FROM {SAID}
+    SELECT said.document, said.name FROM {SAID}
     WHERE {{condition}} AND json_extract(current.content, '$.state') != 'open' ORDER BY said.rowid DESC LIMIT ?
 """
 _FIRST_PAGE = "SELECT content FROM pages WHERE document = ? ORDER BY page LIMIT 1"

@@ -1,5 +1,7 @@
 import os
 import re
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -47,6 +49,26 @@ def test_a_ray_that_does_not_start_is_said_in_one_message(monkeypatch: pytest.Mo
     ):
         pass
     assert not ray.is_initialized()
+
+
+_LOSES_RAY = """
+import time, psutil
+from layoutray.cluster.connect import connect
+with connect(cores=1):
+    for process in psutil.Process().children(recursive=True):
+        if process.name() == "gcs_server":
+            process.kill()
+    time.sleep(300)
+"""
+
+
+@pytest.mark.ray
+def test_a_lost_cluster_does_not_end_the_program_without_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_gcs_rpc_server_reconnect_timeout_s", "2")
+    ended = subprocess.run([sys.executable, "-c", _LOSES_RAY], check=False, capture_output=True, text=True, timeout=120)
+    assert ended.returncode
+    assert "error: the program has ended before its work was done" in ended.stderr
 
 
 def test_a_pipeline_on_a_cluster_without_cpus_waits_until_nodes_have_started() -> None:

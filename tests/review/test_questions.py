@@ -66,17 +66,6 @@ def test_each_value_is_asked_once_the_least_certain_and_new_templates_first(stor
     assert {*order[2:]} == {(like_it, total), (first, date)}, "an accepted value needs no look"
 
 
-def test_confidences_of_a_field_are_corrected_by_the_answers(store: ReviewStore) -> None:
-    for number in range(10):
-        store.add(made(f"{number}", f"word{'abcdefghij'[number] * 4}", total=0.5, date=0.9))
-    questions, names = Questions(store), []
-    while len(names) < 9 and (asked := questions.next("", "anna", ())):
-        names.append({"said-0": "total", "said-1": "date"}[asked.id])
-        answer(store, asked, "rejected" if names[-1] == "total" else "confirmed")
-    assert names[:3] == ["total"] * 3, "the least certain first"
-    assert "date" in names, "totals are nearly always wrong, so that an answer says little"
-
-
 def test_what_was_answered_is_not_asked_again_of_another_version(store: ReviewStore) -> None:
     first, finished = store.add(made("a", total=0.5, date=0.6, iban=0.5)), store.add(made("b", total=0.5))
     questions = Questions(store)
