@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutray.errors import ApiError
-from layoutray.serving.access.audit import AuditLog
+from layoutray.serving.access.audit import AuditLog, AuditRecord
 
 
 @pytest.fixture
@@ -21,7 +20,7 @@ def open_umask() -> Iterator[None]:
 @pytest.mark.usefixtures("open_umask")
 def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
-    AuditLog(str(file)).refused("acme", "/v1/extract", "", ApiError(429, "rate_limited", "why"))
+    AuditLog(str(file)).write(AuditRecord(key="acme", path="/v1/extract", request_id="", outcome="rate_limited"))
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
