@@ -26,6 +26,7 @@ from benchmarks.training_runs import Runs
 from layoutray.cli.shared import terminal
 from layoutray.cli.shared.checked import positive, whole
 from layoutray.cli.shared.options import parse
+from layoutray.errors import InputError
 from layoutray.metrics.bootstrap import Estimate, f1
 
 _BEFORE, _AFTER = "before", "after"
@@ -66,6 +67,8 @@ def main(arguments: Sequence[str]) -> int:
         steps=options.steps,
         overrides=options.overrides,
     )
+    if not settings.schema:
+        raise InputError(f"{options.recipe} has no [task.fields]; set them, for example with --set")
     if options.questions:
         return _compare(runs, {seed: QuestionRound(runs, settings, seed, options.questions) for seed in options.seeds})
     rounds = {seed: ReviewRound(runs, settings, seed) for seed in options.seeds}

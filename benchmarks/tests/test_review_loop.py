@@ -11,7 +11,8 @@ from layoutray.cli.main import main
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.browser]
 
-_SIZE = ["model.arch=lambert", "model.size=minilm", "train.learning_rate=3e-4", "train.batch_size=4"]
+_TYPES = 'company={type="name"},address={type="address"},date={type="date"},total={type="amount"}'
+_SETTINGS = [f"task.fields={{{_TYPES}}}", "train.learning_rate=3e-4", "train.batch_size=4"]
 
 
 def test_the_endpoint_answers_better_after_the_review(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -21,8 +22,8 @@ def test_the_endpoint_answers_better_after_the_review(tmp_path: Path, capsys: py
     assert main(["ingest", "ingest-synthetic", drawn, pages, *shares]) == 0
     assert main(["import", "transformers", str(get_model_path()), start]) == 0
     capsys.readouterr()
-    numbers = ["--first", "8", "--more", "24", "--steps", "40", "--seeds", "1"]
-    settings = [word for assignment in _SIZE for word in ("--set", assignment)]
+    numbers = ["--first", "8", "--more", "24", "--steps", "150", "--seeds", "1"]
+    settings = [word for assignment in _SETTINGS for word in ("--set", assignment)]
     out = ["--start", start, "--out", str(tmp_path / "loop")]
     assert benchmark(["review-loop", "finetune-fields", pages, *out, *numbers, *settings]) == 0
     report = json.loads(capsys.readouterr().out)
