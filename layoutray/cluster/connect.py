@@ -62,14 +62,14 @@ def connect(*, cores: int | None = None, gpus: int | None = None, dashboard: boo
         _start(cores or num_cores(), gpus, dashboard=dashboard)
     _configure()
     try:
-        with _sudden_end_told():
+        with _sudden_end_reported():
             yield
     finally:
         ray.shutdown()
 
 
 @contextmanager
-def _sudden_end_told() -> Generator[None]:
+def _sudden_end_reported() -> Generator[None]:
     """Write a message to stderr if this process ends within the block without an exception.
 
     The native code of Ray ends it without a message when the cluster is lost. A shell waits for a line, or for the end.

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutray.review.queue import SAID, Filter
+from layoutray.review.queue import CURRENT, SAID, Filter
 from layoutray.review.store import ReviewStore
 
 Place = tuple[int, str]
@@ -153,21 +153,19 @@ def gains(
 
 _OPEN = f"""
     SELECT said.document, said.id, said.name, said.confidence, count(*) OVER () AS left FROM {SAID}
-    WHERE {{condition}} AND json_extract(current.content, '$.state') = 'open'
+    WHERE {{condition}} AND {CURRENT}
+    AND documents.state != 'done' AND json_extract(current.content, '$.state') = 'open'
     AND (said.sampled OR NOT json_extract(said.content, '$.accepted'))
     AND NOT EXISTS (
-        SELECT 1 FROM documents AS same WHERE (same.owner, same.doc_id) = (documents.owner, documents.doc_id)
-        AND (same.state = 'done' OR same.number > documents.number OR EXISTS (
-            SELECT 1 FROM current AS theirs WHERE theirs.document = same.number AND same.number < documents.number
-            AND json_extract(theirs.content, '$.name') = said.name
-            AND json_extract(theirs.content, '$.row') = json_extract(current.content, '$.row')
-            AND json_extract(theirs.content, '$.state') != 'open'
-        ))
+        SELECT 1 FROM documents AS earlier JOIN current AS theirs ON theirs.document = earlier.number
+        WHERE (earlier.owner, earlier.doc_id) = (documents.owner, documents.doc_id)
+        AND earlier.number < documents.number AND json_extract(theirs.content, '$.name') = said.name
+        AND json_extract(theirs.content, '$.row') = json_extract(current.content, '$.row')
+        AND json_extract(theirs.content, '$.state') != 'open'
     )
     ORDER BY abs(said.confidence - 0.5), said.rowid LIMIT ?
 """
-"""Values that nobody has looked at. Of a document that several versions have answered, those of the latest one, unless
-the field was answered before, or one is finished."""
+"""Values that nobody has looked at, without the fields that were answered for an earlier version."""
 _ANSWERED = f"""
     SELECT said.document, said.name FROM {SAID}
     WHERE {{condition}} AND json_extract(current.content, '$.state') != 'open' ORDER BY said.rowid DESC LIMIT ?

@@ -8,13 +8,13 @@ from layoutray.metrics.acceptance import Proportion, proportion
 from layoutray.review.store import DocumentState, Entry, ReviewStore, entry_of
 
 _ORDER = "rank IS NULL, rank, doubt DESC, number"
-_LATEST = """
-    (state = 'done' OR NOT EXISTS (
-        SELECT 1 FROM documents AS later WHERE (later.owner, later.doc_id) = (documents.owner, documents.doc_id)
-        AND later.number > documents.number
-    ))
+CURRENT = """
+    NOT EXISTS (
+        SELECT 1 FROM documents AS other WHERE (other.owner, other.doc_id) = (documents.owner, documents.doc_id)
+        AND (other.state = 'done', other.number) > (documents.state = 'done', documents.number)
+    )
 """
-"""Without the documents that another version has answered later, unless they are finished."""
+"""Of a document that several versions have answered: the one that is finished, else the latest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +55,8 @@ class ReviewProgress:
     """How far a review is.
 
     Attributes:
-        states: documents by state; of several versions of one, the latest, and those that are finished.
-        looks: values of these documents that still need a look.
+        states: documents by state, each counted once.
+        looks: values that still need a look.
         names: fields and entities that occur, sorted.
         versions: versions of models that have answered, the newest last.
         sample: of the accepted values that people have looked at as a sample: those that were right.
@@ -78,13 +78,14 @@ def listed(
 ) -> tuple[list[Entry], int]:
     """The documents of a filter from `offset` on, the first to look at first, and how many there are.
 
-    Of a document that several versions have answered, the latest one is listed, unless the filter names a version.
+    Of a document that several versions have answered, the one that is finished is listed, else the latest, unless the
+    filter names a version.
 
     Args:
         first: numbers of documents that come before all others.
     """
     condition, values = wanted.condition()
-    condition += "" if wanted.model_version else f" AND {_LATEST}"
+    condition += "" if wanted.model_version else f" AND {CURRENT}"
     marks = ", ".join("?" * len(first))
     statement = (
         f"SELECT * FROM documents WHERE {condition} ORDER BY number IN ({marks}) DESC, {_ORDER} LIMIT ? OFFSET ?"
@@ -127,7 +128,7 @@ def progress(store: ReviewStore, owner: str | None) -> ReviewProgress:
     rows = store.database.rows
 
     states = rows(
-        f"SELECT state, count(*) AS count, sum(looks) AS looks FROM documents WHERE {condition} AND {_LATEST} "
+        f"SELECT state, count(*) AS count, sum(looks) AS looks FROM documents WHERE {condition} AND {CURRENT} "
         "GROUP BY state",
         *values,
     )

@@ -77,7 +77,7 @@ def _documents(table: str, files: set[str]) -> dict[str, list[_Value]]:
         record = int(row) if row.isdecimal() else None
         empty = [name for name, cell in zip(_HEADING, (file, field, value), strict=True) if not cell]
         if empty:
-            advice = "; delete the row if the file has none" * (empty == ["value"])
+            advice = "; delete the row if the file has none" if empty == ["value"] else ""
             mistakes.append(f"line {line}: no {' and no '.join(empty)}{advice}")
         elif not uri:
             near = get_close_matches(file, beside, n=1)
@@ -139,8 +139,8 @@ def _csv_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:
 
 def _names_fields(heading: Sequence[str]) -> bool:
     """Whether a heading in lower case is `file` and the names of fields, so that a row has the values of a file."""
-    reserved = heading == _PARTS_HEADING or {*_HEADING[1:], _ROW} & {*heading}
-    return heading[:1] == ("file",) and any(heading[1:]) and not reserved
+    reserved = {*_HEADING[1:], _ROW, _PARTS_HEADING[1]}
+    return heading[:1] == ("file",) and any(heading[1:]) and reserved.isdisjoint(heading)
 
 
 def _json_rows(text: str, mistakes: list[str]) -> Iterator[_Row]:

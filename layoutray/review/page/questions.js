@@ -135,9 +135,9 @@ class Questions {
       const choose = button(`${index + 1}`, act(index), { "aria-keyshortcuts": index + 1 });
       return element("li", choose, quoted(alternative.text, { class: "text" }), strip(shown, alternative));
     });
-    const digits = ["", "1, "][alternatives.length] ?? `1 to ${alternatives.length}, `;
-    const keys = `Keys: Y, ${digits}N, ${value.row ? "" : "X, "}space, U. `
-      + `Confidence ${Math.floor(said.confidence * 100)} %. ${doubt}`;
+    const digits = alternatives.map((_, index) => index + 1);
+    const keys = ["Y", ...digits, "N", ...(value.row ? [] : ["X"]), "space", "U"];
+    const note = `Keys: ${keys.join(", ")}. Confidence ${Math.floor(said.confidence * 100)} %. ${doubt}`;
     const none = { "aria-keyshortcuts": "x", title: `The document has no value of ${visible(value.name)}` };
     this.main.replaceChildren(
       element(
@@ -149,10 +149,10 @@ class Questions {
           "div.choices",
           button("Yes", act("yes"), { class: "primary", "aria-keyshortcuts": "y" }),
           button("No", act("no"), { "aria-keyshortcuts": "n" }),
-          value.row ? "" : button("None", act("none"), none),
+          value.row ? "" : button("No such value", act("none"), none),
           button("Skip", act("skip"), { "aria-keyshortcuts": "Space" }),
           this.#undoer(),
-          element("span.note", keys),
+          element("span.note", note),
         ),
         alternatives.length ? element("p.note", "Or is it one of these?") : "",
         element("ol.alternatives", alternatives),
