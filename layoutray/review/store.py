@@ -173,8 +173,7 @@ class ReviewStore:
         values = first_values(document.said)
         said = {value.id: self._sampled(document, one) for value, one in zip(values, document.said, strict=True)}
         looks, doubtful = doubt(said, values)
-        # A document without any value is looked at: the model may have missed all of them.
-        state: DocumentState = "open" if looks or not said else "accepted"
+        state = _state(said, values, looks)
         with self.database.transaction() as database:
             where = (owner, document.doc_id, document.model_version)
             if found := database.exec_driver_sql(_KNOWN, where).first():
@@ -227,10 +226,11 @@ class ReviewStore:
             return revision
         ids = [value.id for value in now.values]
         order = {value_id: position for position, value_id in enumerate(dict.fromkeys([*ids, *(v.id for v in values)]))}
-        looks, doubtful = doubt(now.said, {**{v.id: v for v in now.values}, **{v.id: v for v in values}}.values())
+        merged = {value.id: value for value in (*now.values, *values)}.values()
+        looks, doubtful = doubt(now.said, merged)
         if done and looks:
             raise UnseenError(f"{looks} values still need a look")
-        state: DocumentState = "done" if done else "open" if looks or not order else "accepted"
+        state = "done" if done else _state(now.said, merged, looks)
         with self.database.transaction() as database:
             updated = database.exec_driver_sql(_UPDATE, (state, looks, doubtful, number, revision))
             if not updated.rowcount:
@@ -299,6 +299,12 @@ _CORRECTIONS = """
 def entry_of(row: RowMapping) -> Entry:
     """The entry of a row of `documents`."""
     return Entry(**{name: row[name] for name in _ENTRY.split(", ")})
+
+
+def _state(said: Mapping[str, Prediction], values: Iterable[Value], looks: int) -> DocumentState:
+    """The state of an unfinished document. One without values is looked at: the model may have missed all of them."""
+    known = any(value.state != "open" or not (value.id in said and said[value.id].guess) for value in values)
+    return "open" if looks or not known else "accepted"
 
 
 def _write_values(database: Connection, number: int, values: Iterable[tuple[int, Value]]) -> None:

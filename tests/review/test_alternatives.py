@@ -76,3 +76,16 @@ def test_of_a_value_that_the_document_has_not_no_word_can_be(tmp_path: Path) -> 
     (page,) = truth.pages_of(line, "train")
     assert {word.tag for word in page.words} == {unknown_but_not(["tax"])}, "of an added value nothing is known"
     store.close()
+
+
+def test_a_document_with_guesses_alone_is_looked_at(tmp_path: Path) -> None:
+    store = ReviewStore.open(str(tmp_path / "review.db"))
+    number = store.add(replace(answered("missed"), said=SAID[1:]))
+    review = store.review(number)
+    assert review
+    assert (review.entry.looks, review.entry.state) == (0, "open"), "the model may have missed all values"
+    store.save(number, 0, [replace(one, state="confirmed") for one in review.values], done=False, reviewer="anna")
+    answered_now = store.entry(number)
+    assert answered_now
+    assert answered_now.state == "accepted"
+    store.close()
